@@ -73,7 +73,7 @@ INSTALLED_SLIM := $(SLIM)/.installed
 INSTALLED_DEPLOY := $(DEPLOY)/.installed
 INSTALLED_SITE := $(SITE)/.installed
 
-.PHONY: help demo test test-slow check-deploy check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-sentence-transformers check-slim check-typescript check-upgrade chaos chaos-net up dist sbom site doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-corrections bench-distillation bench-history bench-lag bench-languages bench-many bench-page bench-peers bench-production bench-recall bench-restore bench-scale bench-scores bench-standing bench-tokens bench-workers migrate pictures clean
+.PHONY: help demo test test-slow check-deploy check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-sentence-transformers check-slim check-typescript check-upgrade chaos chaos-net up dist sbom site doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-corrections bench-distillation bench-history bench-lag bench-languages bench-lives bench-many bench-page bench-peers bench-production bench-recall bench-restore bench-scale bench-scores bench-standing bench-tokens bench-workers migrate pictures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -212,6 +212,9 @@ bench-scores: $(INSTALLED) ## measure how reliable scores are in small and large
 
 bench-context: $(INSTALLED) ## measure how many answers a context contains: DATA="LoCoMo and chat files", ARGS="--budgets 4000"
 	$(BIN)/python bench/context.py $(DATA) $(ARGS)
+
+bench-lives: $(INSTALLED) ## measure search and contexts on histories of one person with an assistant: DATA="history files", ARGS="--questions"
+	$(BIN)/python bench/lives.py $(DATA) $(ARGS)
 
 bench-corrections: $(INSTALLED) ## measure later statements and the order in time: DATA="LoCoMo and chat files", ARGS="--show"
 	$(BIN)/python bench/corrections.py $(DATA) $(ARGS)

@@ -23,24 +23,22 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from memorybase_client import Client
-from recalling import command
+from recalling import command, corpora
 from recalling.corpora import Conversation
 from recalling.loading import Loaded
 
 TOP = 5
-WEEK = timedelta(days=7)
-BETWEEN_MESSAGES = timedelta(minutes=2)
 OTHER_LANGUAGE = "other language"  # counted apart: what a model of one language cannot know
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question: `answers` are ids of messages, any of which answers; none: nothing answers. `pattern` occurs in each."""
+    """A question. `answers`: ids of messages, any of which answers; none: nothing does. `pattern` occurs in each."""
 
     kind: str
     text: str
@@ -73,31 +71,12 @@ class Outcome:
 def read(file: Path, now: datetime) -> Life:
     raw = file.read_bytes()
     document = json.loads(raw)
-    today = datetime.fromisoformat(document["today"]).replace(tzinfo=UTC)
-    moved = (now - today) // WEEK * WEEK
-    name = file.stem
-    runs = [
-        {"session_id": each["session_id"], "run_id": f"{each['session_id']}-run", "messages": _messages(each, moved)}
-        for each in document["sessions"]
-    ]
     questions = [
         Asked(each["kind"], each["question"], frozenset(each["answers"]), each.get("pattern"))
         for each in document["questions"]
     ]
-    return Life(Conversation("lives", name, runs, ()), questions, hashlib.sha256(raw).hexdigest())
-
-
-def _messages(session: Mapping[str, Any], moved: timedelta) -> list[dict[str, Any]]:
-    start = datetime.fromisoformat(session["start"]) + moved
-    return [
-        {
-            "id": message["id"],
-            "role": message["role"],
-            "content": message["content"],
-            "timestamp": (start + number * BETWEEN_MESSAGES).isoformat(),
-        }
-        for number, message in enumerate(session["messages"])
-    ]
+    conversation = corpora.history("lives", file.stem, document, now)
+    return Life(conversation, questions, hashlib.sha256(raw).hexdigest())
 
 
 def ask(loaded: Loaded, life: Life, asked: Asked, budget: int) -> Outcome:
@@ -144,7 +123,7 @@ def table(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
 
 def figures(outcomes: Sequence[Outcome]) -> dict[str, float]:
     count = len(outcomes)
-    counted = {"questions": count, "recalled": sum(each.is_recalled for each in outcomes)}
+    counted: dict[str, float] = {"questions": count, "recalled": sum(each.is_recalled for each in outcomes)}
     counted["tokens"] = round(sum(each.tokens for each in outcomes) / max(1, count))
     if any(each.asked.answers for each in outcomes):
         for name, most in (("first", 1), ("in three", 3), ("in five", TOP)):

@@ -2,7 +2,8 @@
 
     python bench/scores.py FILE [FILE ...] [--each STORES] [--large MESSAGES] [--fit] [--json FILE] [--data-dir DIR]
 
-Each FILE is in LoCoMo's format or a list of chats with messages and questions; the hand-written conversations of
+Each FILE is in LoCoMo's format, a list of chats with messages and questions, or the history of one person as
+bench/lives.py reads it; the hand-written conversations of
 bench/ are measured too. Questions are searched in stores of 1, 3, 10 and 50 messages around the answering one, --each
 of a size and file, and in the whole conversation, as are single words that occur in one of its messages only. Each
 store is also asked for what it does not know: questions about another conversation of the file ("elsewhere") and about
@@ -10,8 +11,9 @@ other files, small talk and general knowledge, and single words that it does not
 
 For each min_score it prints how many of these requests still recall something, and how many right first results are
 lost; then how many results of a score are right, by store, also in one flow with --large messages: all conversations,
-filled up with generated ones. --fit fits the weights of Relevance (memorybase/search/scoring.py) again, and changes
-nothing.
+filled up with generated ones. --fit fits the weights of Evidence (memorybase/search/scoring.py) again, and prints how
+often a store seems to answer with the weights of today, the fitted ones, and those fitted without the question's
+conversation, of questions that it answers and of others. It changes nothing.
 """
 
 from __future__ import annotations
@@ -20,17 +22,23 @@ import argparse
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import UUID
 
 import made
-from recalling import command, corpora, relevance
+from memorybase_client import Client
+from recalling import command, corpora, evidence
 from recalling.corpora import Conversation, Corpus, Question
 from recalling.loading import Loaded
 
+from memorybase import wiring
 from memorybase.evaluation.calibration import Scored, bands, best_scores, calibration_error, cuts
 from memorybase.keyword_index.analyzer import analyzer
+from memorybase.services import Services
+from memorybase.settings import Settings
+from memorybase.stack.state import settings_in_use
 
 SIZES = (1, 3, 10, 50)
 WHOLE, LARGE = "conversation", "large"  # the flow with all conversations
@@ -92,15 +100,25 @@ WORDS = (
 )
 
 
+class Store(NamedTuple):
+    """Where a request is asked: a flow with a conversation, a part of one, or all of them."""
+
+    corpus: str
+    label: str
+    flow: str
+    conversation: str
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request of a store with its results. `seen`: what Relevance reads of it."""
+    """A request of a store with its results. `shown`: what Evidence reads of it, for a fit."""
 
     corpus: str
     store: str
     kind: str
+    conversation: str  # that the store is of
     scored: Scored
-    seen: relevance.Seen | None = field(default=None, compare=False)
+    shown: evidence.Values | None = None
 
 
 def small_store(conversation: Conversation, question: Question, size: int) -> Conversation | None:
@@ -159,10 +177,10 @@ def load_large(loaded: Loaded, found: Sequence[Corpus], messages: int) -> None:
 
 
 class Asking:
-    """Asks the stores of a stack."""
+    """Asks the stores of a stack, and with its services in this process for what Evidence reads."""
 
-    def __init__(self, loaded: Loaded, found: Sequence[Corpus], *, explain: bool) -> None:
-        self._loaded, self._explain = loaded, explain
+    def __init__(self, loaded: Loaded, found: Sequence[Corpus], services: Services | None) -> None:
+        self._loaded, self._services = loaded, services
         self._questions = [
             (corpus.name, chat.name, question)
             for corpus in found
@@ -175,63 +193,61 @@ class Asking:
     def sample(self, items: Sequence[Any], most: int) -> list[Any]:
         return self._rng.sample(items, min(most, len(items)))
 
-    def ask(
-        self, corpus: str, store: str, kind: str, where: str, text: str, evidence: frozenset[str] = frozenset()
-    ) -> None:
-        answer = self._loaded.client.search_memory_base(self._loaded.memories[where], query=text, explain=self._explain)
-        results = answer.model_dump(mode="json")["results"]
-        ids = self._loaded.ids_of(where)
-        scored = Scored(evidence, [(ids[hit["message_id"]], hit["score"]) for hit in results])
-        seen = relevance.seen(text, results, len(ids)) if self._explain and results else None
-        self.asked.append(Asked(corpus, store, kind, scored, seen))
+    def ask(self, store: Store, kind: str, text: str, answers: frozenset[str] = frozenset()) -> None:
+        base_id = self._loaded.memories[store.flow]
+        results = self._loaded.client.search_memory_base(base_id, query=text).results
+        ids = self._loaded.ids_of(store.flow)
+        scored = Scored(answers, [(ids[str(hit.message_id)], hit.score) for hit in results])
+        shown = None if self._services is None else evidence.shown(self._services, UUID(str(base_id)), text)
+        self.asked.append(Asked(store.corpus, store.label, kind, store.conversation, scored, shown))
 
-    def ask_what_is_unknown(
-        self, corpus: str, store: str, where: str, conversation: Conversation, times: int = 1
-    ) -> None:
+    def ask_what_is_unknown(self, store: Store, conversation: Conversation, times: int = 1) -> None:
         """Requests that this store, a part of the conversation, does not answer."""
         text = " ".join(str(message["content"]) for message in conversation.messages).casefold()
         asked = self._questions
         requests: Mapping[str, Sequence[str]] = {
-            ELSEWHERE: [each.text for file, chat, each in asked if file == corpus and chat != conversation.name],
-            OTHER_FILES: [each.text for file, _, each in asked if file != corpus],
+            ELSEWHERE: [each.text for file, chat, each in asked if file == store.corpus and chat != conversation.name],
+            OTHER_FILES: [each.text for file, _, each in asked if file != store.corpus],
             SMALL_TALK: TALK,
             UNKNOWN_WORD: [word for word in WORDS if word not in text],
         }
         for kind, texts in requests.items():
             for each in self.sample(texts, times * REQUESTS[kind]):
-                self.ask(corpus, store, kind, where, each)
+                self.ask(store, kind, each)
 
 
 def ask_small_stores(asking: Asking, loaded: Loaded, corpus: Corpus, size: int, each: int) -> None:
     pairs = [(chat, question) for chat in corpus.conversations for question in chat.questions if question.evidence]
-    stores = ((chat, small_store(chat, question, size)) for chat, question in asking.sample(pairs, len(pairs)))
-    made_stores = {store.name: (chat, store) for chat, store in stores if store is not None}
-    for chat, store in list(made_stores.values())[:each]:
-        loaded.load(store)
-        (question,) = store.questions
-        label = f"{size} messages"
-        asking.ask(corpus.name, label, ANSWERED, store.name, question.text, question.evidence)
-        asking.ask_what_is_unknown(corpus.name, label, store.name, chat)
+    parts = ((chat, small_store(chat, question, size)) for chat, question in asking.sample(pairs, len(pairs)))
+    made_stores = {part.name: (chat, part) for chat, part in parts if part is not None}
+    for chat, part in list(made_stores.values())[:each]:
+        loaded.load(part)
+        (question,) = part.questions
+        store = Store(corpus.name, f"{size} messages", part.name, chat.name)
+        asking.ask(store, ANSWERED, question.text, question.evidence)
+        asking.ask_what_is_unknown(store, chat)
 
 
 def ask_whole(asking: Asking, loaded: Loaded, corpus: Corpus) -> None:
     for chat in corpus.conversations:
         loaded.load(chat)
+        store = Store(corpus.name, WHOLE, chat.name, chat.name)
         answered = [question for question in chat.questions if question.evidence]
         for kind, questions in ((ANSWERED, answered), (ONE_WORD, one_word(chat))):
             for question in asking.sample(questions, IN_WHOLE * (4 if kind == ANSWERED else 1)):
-                asking.ask(corpus.name, WHOLE, kind, chat.name, question.text, question.evidence)
-        asking.ask_what_is_unknown(corpus.name, WHOLE, chat.name, chat, IN_WHOLE)
+                asking.ask(store, kind, question.text, question.evidence)
+        asking.ask_what_is_unknown(store, chat, IN_WHOLE)
 
 
 def ask_large(asking: Asking, loaded: Loaded, found: Sequence[Corpus], messages: int, each: int) -> None:
     load_large(loaded, found, messages)
+    label = f"{messages} messages"
     pairs = [(corpus, question) for corpus in found for chat in corpus.conversations for question in chat.questions]
     for corpus, question in asking.sample([pair for pair in pairs if pair[1].evidence], 5 * each):
-        evidence = frozenset(f"{LARGE}: {id_}" for id_ in question.evidence)
-        asking.ask(corpus.name, f"{messages} messages", ANSWERED, LARGE, question.text, evidence)
+        answers = frozenset(f"{LARGE}: {id_}" for id_ in question.evidence)
+        asking.ask(Store(corpus.name, label, LARGE, LARGE), ANSWERED, question.text, answers)
     for text in (*TALK, *WORDS):
-        asking.ask("all", f"{messages} messages", SMALL_TALK if text in TALK else UNKNOWN_WORD, LARGE, text)
+        asking.ask(Store("all", label, LARGE, LARGE), SMALL_TALK if text in TALK else UNKNOWN_WORD, text)
 
 
 def curve(name: str, asked: Sequence[Asked]) -> dict[str, Any]:
@@ -274,8 +290,10 @@ def right_by_score(name: str, answered: Sequence[Scored]) -> dict[str, Any]:
     }
 
 
-def measure(loaded: Loaded, found: Sequence[Corpus], chosen: argparse.Namespace) -> dict[str, Any]:
-    asking = Asking(loaded, found, explain=chosen.fit)
+def measure(
+    loaded: Loaded, found: Sequence[Corpus], chosen: argparse.Namespace, services: Services | None = None
+) -> dict[str, Any]:
+    asking = Asking(loaded, found, services)
     for corpus in found:
         for size in SIZES:
             ask_small_stores(asking, loaded, corpus, size, chosen.each)
@@ -283,26 +301,46 @@ def measure(loaded: Loaded, found: Sequence[Corpus], chosen: argparse.Namespace)
     if chosen.large:
         ask_large(asking, loaded, found, chosen.large, chosen.each)
     found_report = report(asking.asked)
-    if chosen.fit:
-        seen = [
-            (each.seen, bool(each.scored.evidence), f"{each.corpus} {each.store}")
-            for each in asking.asked
-            if each.seen is not None and (not each.scored.evidence or each.scored.first_is_right)
-        ]
-        found_report["relevance"] = relevance.fit(seen)
-        print(f"Relevance: {found_report['relevance']}")
+    if services is not None:
+        found_report["evidence"] = fitted(asking.asked)
     return found_report
+
+
+def fitted(asked: Sequence[Asked]) -> dict[str, Any]:
+    """The fit to all questions but those whose first result is wrong: whatever the evidence, they recall no answer."""
+    found = evidence.report(
+        [
+            evidence.Asked(each.shown, bool(each.scored.evidence), f"{each.corpus} {each.store}", each.conversation)
+            for each in asked
+            if each.shown is not None and (not each.scored.evidence or each.scored.first_is_right)
+        ]
+    )
+    print("Evidence: " + ", ".join(f"{name} {weight:g}" for name, weight in found["weights"].items()))
+    for name in ("today", "fitted", "left out"):
+        answered, others = found[name]["answered"], found[name]["not answered"]
+        print(f"  {name}: seems to answer {answered:.3f} of what it does, {others:.3f} of others")
+    return found
 
 
 def main() -> None:
     arguments = command.parser(__doc__)
     arguments.add_argument("--large", type=int, default=0, help="messages of the large flow; 0: none")
     arguments.add_argument("--each", type=int, default=30, help="small stores of each size and file")
-    arguments.add_argument("--fit", action="store_true", help="fit the weights of Relevance")
+    arguments.add_argument("--fit", action="store_true", help="fit the weights of Evidence")
     chosen = arguments.parse_args()
     by_hand = Corpus("made by hand", [corpora.chat("made by hand", document) for document in made.by_hand()])
     found = [*(corpora.read(file) for file in chosen.data), by_hand]
-    command.run(chosen, lambda client, _: measure(Loaded(client), found, chosen))
+
+    def measured(client: Client, settings: Settings) -> dict[str, Any]:
+        if not chosen.fit:
+            return measure(Loaded(client), found, chosen)
+        services = wiring.build(settings_in_use(settings.data_dir))
+        try:
+            return measure(Loaded(client), found, chosen, services)
+        finally:
+            wiring.close(services)
+
+    command.run(chosen, measured)
 
 
 if __name__ == "__main__":

@@ -41,8 +41,9 @@ class ScoreParts(Partial):
     weight_set: str = Field(description="The name of the set of weights.")
     recency: float | None = Field(description="The factor for the age of the message.")
     evidence: float | None = Field(
-        description="The chance that the store answers the question at all, the same for all results; null in mode "
-        "`keyword`. From 0.5 on its results are recalled."
+        description="The chance that the memory base answers the question at all, the same for all of its results: of "
+        "a text with several questions, the question that found this message. Null in mode `keyword`. From 0.5 on the "
+        "best results have a score of 0.05 or more, which recalls them."
     )
     own_score: float = Field(description="The score before the result moved to that of another, or was lowered.")
     echo_of: UUID = Field(description="The earlier message that this one repeats: it ranks below that.")

@@ -19,7 +19,7 @@ from recalling.loading import stack
 
 def parser(description: str | None, *, files: str = "+") -> argparse.ArgumentParser:
     arguments = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("data", type=Path, nargs=files, help="files in LoCoMo's format or lists of chats")
+    arguments.add_argument("data", type=Path, nargs=files, help="files in LoCoMo's format, of chats, or of histories")
     arguments.add_argument("--json", type=Path)
     arguments.add_argument("--data-dir", type=Path, help="keep the loaded data here")
     return arguments

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from typing import Any
 from memorybase.import_export import conversation_files
 
 LOCOMO_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
+WEEK = timedelta(days=7)
+BETWEEN_MESSAGES = timedelta(minutes=2)  # of a history, which tells when its sessions start
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +54,12 @@ class Corpus:
 
 
 def read(file: Path) -> Corpus:
-    """A file in LoCoMo's format, or a list of chats with messages and questions."""
+    """A file in LoCoMo's format, a list of chats with messages and questions, or the history of one person."""
     raw = file.read_bytes()
     documents = json.loads(raw)
+    if isinstance(documents, dict) and "sessions" in documents:
+        found = history(file.stem, file.stem, documents, datetime.now(UTC))
+        return Corpus(file.stem, [found], hashlib.sha256(raw).hexdigest())
     if not isinstance(documents, list) or not documents:
         raise ValueError(f"{file} must hold a list of conversations")
     name, people = file.stem.partition("-")[0], "conversation" in documents[0]
@@ -74,6 +80,35 @@ def chat(corpus: str, document: Mapping[str, Any]) -> Conversation:
         for question in document["questions"]
     ]
     return Conversation(corpus, name, runs, questions)
+
+
+def history(corpus: str, name: str, document: Mapping[str, Any], now: datetime) -> Conversation:
+    """The sessions of one person with an assistant: today, sessions with their start, and questions by kind. Times are
+    moved by whole weeks, so that "yesterday" is the day before today."""
+    today = datetime.fromisoformat(document["today"]).replace(tzinfo=UTC)
+    moved = (now - today) // WEEK * WEEK
+    runs = [
+        {"session_id": each["session_id"], "run_id": f"{each['session_id']}-run", "messages": _dated(each, moved)}
+        for each in document["sessions"]
+    ]
+    questions = [
+        Question(question["question"], question["kind"], frozenset(question["answers"]))
+        for question in document["questions"]
+    ]
+    return Conversation(corpus, name, runs, questions)
+
+
+def _dated(session: Mapping[str, Any], moved: timedelta) -> list[dict[str, Any]]:
+    start = datetime.fromisoformat(session["start"]) + moved
+    return [
+        {
+            "id": message["id"],
+            "role": message["role"],
+            "content": message["content"],
+            "timestamp": (start + number * BETWEEN_MESSAGES).isoformat(),
+        }
+        for number, message in enumerate(session["messages"])
+    ]
 
 
 def _posted(name: str, message: Mapping[str, Any]) -> dict[str, Any]:

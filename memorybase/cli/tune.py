@@ -36,7 +36,6 @@ class Pool:
     signals: Sequence[str]
     default: Fit
     asked: Sequence[JudgedCandidates]
-    scored: Sequence[Scored]
     by_session: bool
 
 
@@ -136,7 +135,6 @@ def _pool(client: Client, base: models.MemoryBaseView, questions: Sequence[Resol
     import numpy as np
 
     from memorybase.evaluation import Fit, JudgedCandidates, tuning
-    from memorybase.evaluation.calibration import Scored
 
     answers = list(ask_all(client, base, questions, "candidates", top_k=CANDIDATES, explain=True, default_weights=True))
     parts = [hit.parts for _, answer in answers for hit in answer.results if hit.parts is not None]
@@ -144,7 +142,7 @@ def _pool(client: Client, base: models.MemoryBaseView, questions: Sequence[Resol
     signals = list(parts[0].signals or {})
     default = client.get_search_weights(base.id).defaults[name]
     part_of, by_session = tuning.split({_key(each): each.session_id or "" for each in questions if each.evidence})
-    asked, scored = [], []
+    asked = []
     for each, answer in answers:
         hits = answer.results
         values = [_values(hit, signals) for hit in hits]
@@ -160,10 +158,9 @@ def _pool(client: Client, base: models.MemoryBaseView, questions: Sequence[Resol
                 values=np.array(values, dtype=np.float64).reshape(len(hits), len(signals)),
             )
         )
-        scored.append(Scored(each.evidence, [(str(hit.message_id), hit.score) for hit in hits]))
     weights = np.array([default.weights.get(signal, 0.0) for signal in signals])
     _check(asked)
-    return Pool(name, signals, Fit(weights, default.bias), asked, scored, by_session)
+    return Pool(name, signals, Fit(weights, default.bias), asked, by_session)
 
 
 def _values(hit: models.Hit, signals: Sequence[str]) -> list[float]:
@@ -215,7 +212,7 @@ def _fit(pool: Pool) -> Tuned:
 
 
 def _show(base: models.MemoryBaseView, pool: Pool, tuned: Tuned) -> Gain:
-    from memorybase.evaluation import summarize
+    from memorybase.evaluation import summarize, tuning
     from memorybase.evaluation.calibration import calibration_error
     from memorybase.evaluation.metrics import difference
 
@@ -227,8 +224,10 @@ def _show(base: models.MemoryBaseView, pool: Pool, tuned: Tuned) -> Gain:
         f"Cross-validation in {parts} parts {how}: each question is ranked by weights fitted without its part.\n"
     )
     table = plain_table("weights", f"NDCG@{TOP}", "", f"Recall@{TOP}", "", "calibration error")
-    judged = {"default": _judged(pool.asked, pool.scored), "tuned, held out": _judged(pool.asked, tuned.left_out)}
-    for (name, rows), scored in zip(judged.items(), (pool.scored, tuned.left_out), strict=True):
+    # Weights are fitted to the order alone: whether the store answers is a part of a search's scores, but not of these.
+    default = [tuning.scored(each, pool.default) for each in pool.asked]
+    judged = {"default": _judged(pool.asked, default), "tuned, held out": _judged(pool.asked, tuned.left_out)}
+    for (name, rows), scored in zip(judged.items(), (default, tuned.left_out), strict=True):
         found = summarize(rows)
         table.add_row(
             name,
@@ -242,8 +241,8 @@ def _show(base: models.MemoryBaseView, pool: Pool, tuned: Tuned) -> Gain:
     mean, (low, high) = difference(judged["tuned, held out"], judged["default"])
     gain = Gain(mean, low, high)
     typer.echo(
-        f"\nIn brackets: 95 % intervals by bootstrap. The calibration error is the difference between the scores of "
-        f"the first {TOP} results and the share of them that is right."
+        f"\nIn brackets: 95 % intervals by bootstrap. The calibration error is the difference between the shares that "
+        f"the first {TOP} results have in the order and the share of them that is right."
     )
     typer.echo(f"\nThe gain is {gain} NDCG@{TOP}: {verdict(gain)}.\n")
     return gain

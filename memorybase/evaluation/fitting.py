@@ -52,7 +52,7 @@ class JudgedCandidates:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A weight for each signal, and the bias, scaled so that scores are chances."""
+    """A weight for each signal, and the bias, scaled so that shares in the order are chances."""
 
     weights: Floats
     bias: float
@@ -62,7 +62,7 @@ class Fit:
         return [question.found[position] for position in order]
 
     def chances(self, question: JudgedCandidates) -> Floats:
-        """The candidates' scores, as a search computes them."""
+        """The candidates' shares in the order, as a search computes them."""
         sums = question.values @ self.weights
         logits = sums + self.bias - scoring.COMPETITION * scoring.log_sum(sums)
         return _logistic(logits)

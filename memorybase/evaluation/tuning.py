@@ -69,7 +69,7 @@ def tune(questions: Sequence[JudgedCandidates], default: Fit) -> Tuned:
 
 
 def scored(question: JudgedCandidates, weights: Fit) -> Scored:
-    """The candidates with the scores of a search with these weights, best first."""
+    """The candidates with their shares in the order of a search with these weights, best first."""
     scores = weights.chances(question)
     order = np.argsort(-scores, kind="stable")
     return Scored(question.evidence, [(question.found[position], float(scores[position])) for position in order])

@@ -207,7 +207,7 @@ def weights_of(stored: str | None, name: str) -> Weights:
 
 # The parts of a score are words that a user understands: each holds some of the signals, and a request may weigh it.
 MAX_FACTOR: Final = 2.0
-# Signals that no part names are of the kind of a message: its length, speaker, dates, times, numbers.
+# Signals that no part names are of the kind of a message: its length, speaker, dates, times, order.
 SIGNALS_OF: Mapping[str, tuple[str, ...]] = {
     "meaning": ("dense", "dense_unsure", "match"),
     "words": ("nearby", "nearby_unsure", "coverage", "keywords"),

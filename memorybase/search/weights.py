@@ -160,13 +160,15 @@ def _as_json(weights: StoredWeights) -> dict[str, Any]:
 
 
 def _read(stored: Mapping[str, Any] | None) -> StoredWeights | None:
+    """None too if all that is left of them are sets that searches no longer use."""
     if stored is None:
+        return None
+    sets = {name: WeightSet(each["bias"], each["weights"]) for name, each in stored["sets"].items() if name in SETS}
+    if not sets and stored.get("half_life_days") is None:
         return None
     fitted_at = stored["fitted_at"]
     return StoredWeights(
-        sets={
-            name: WeightSet(weight_set["bias"], weight_set["weights"]) for name, weight_set in stored["sets"].items()
-        },
+        sets=sets,
         fitted_at=None if fitted_at is None else datetime.fromisoformat(fitted_at),
         questions=stored["questions"],
         note=stored["note"],

@@ -211,7 +211,7 @@ CALLS = [
     Call(
         "set_search_weights",
         {
-            "sets": {"with_token_vectors": {"bias": -2.0, "weights": {"keywords": 1.5}}},
+            "sets": {"default": {"bias": -2.0, "weights": {"keywords": 1.5}}},
             "note": "tuned on our questions",
         },
         BASE,

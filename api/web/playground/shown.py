@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,14 +17,13 @@ from memorybase.keyword_index import scripts
 from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.messages import message_text
 from memorybase.search.hits import Hit
-from memorybase.search.scoring import PARTS, WEAK, Band, band_of, shares_by_part
+from memorybase.search.scoring import ENOUGH_EVIDENCE, MIN_SCORE, PARTS, WEAK, Band, band_of, shares_by_part
 
 MAX_CHARS = 600  # of a message; longer ones are shown from their matching passage on
 NEIGHBOR_CHARS = 160
 NO_TEXT = "(no text)"
 
-# The axis of every walk, in logits: a score of 0.5 is at 0.
-LITTLE_KNOWN = 0.9  # relevance; above it a step would tell nothing
+# The axis of every walk, in logits: a share of one half is at 0.
 LOW, HIGH = -24.0, 6.0
 COSINE = Band("cosine", 0.0)  # in mode dense: not comparable with the bands
 
@@ -47,7 +47,7 @@ class Piece:
 class Step:
     """One step of a walk: what it adds, and where it begins and ends on the axis, in percent."""
 
-    part: str  # start, a part of the score, or score
+    part: str  # start, a part of the score, age, order, answers, or score
     text: str
     amount: str
     left: float = 0.0
@@ -148,7 +148,10 @@ def excerpt(hit: Hit) -> str:
 
 
 def walk(parts: dict[str, Any], score: float, words: Sequence[str]) -> list[Step]:
-    """From the start, over what each part adds, to the score; empty if the score is a cosine alone."""
+    """Both decisions: the message's place in the order, over what each part adds, and whether the store answers at all.
+
+    Empty if the score is a cosine alone.
+    """
     if "signals" not in parts:
         return []
     at = float(parts["bias"])
@@ -161,13 +164,12 @@ def walk(parts: dict[str, Any], score: float, words: Sequence[str]) -> list[Step
             text = f"Shares {', '.join(f'“{word}”' for word in words[:4])}"
         steps.append(Step(part, text, signed(share), *_span(at, at + share), against=share < 0))
         at += share
-    if parts.get("relevance", 1) < LITTLE_KNOWN:
-        text = "Little here is about what was asked"
-        steps.append(Step("age", text, f"\N{MULTIPLICATION SIGN}{parts['relevance']:.2f}"))
     if (parts.get("recency") or 1) != 1:
-        steps.append(Step("age", "Is older: part of the score fades", f"\N{MULTIPLICATION SIGN}{parts['recency']:.2f}"))
+        steps.append(Step("age", "Is older: part of its share fades", f"\N{MULTIPLICATION SIGN}{parts['recency']:.2f}"))
     if "reranker" in parts:
         steps.append(Step("age", "The reranker's score replaces it", f"{parts['reranker']:.2f}"))
+    elif parts.get("evidence") is not None:
+        steps += _decisions(parts, at, score)
     if parts.get("own_score", score) != score:
         steps.append(Step("age", f"Its own score, {_why_moved(parts)}", rounded(parts["own_score"])))
     return [*steps, Step("score", "Score", rounded(score))]
@@ -179,6 +181,26 @@ def _why_moved(parts: dict[str, Any]) -> str:
     if parts.get("echo_of"):
         return "lowered since it repeats an earlier message"
     return "before it moved to another place"
+
+
+def _decisions(parts: dict[str, Any], logit: float, score: float) -> list[Step]:
+    """The message's share in the order, whether the store answers, and which of the two decided."""
+    if parts["evidence"] < ENOUGH_EVIDENCE:
+        decided = "no, so nothing is recalled"
+    elif parts.get("own_score", score) < MIN_SCORE:
+        decided = "yes, but this result is too far behind the best one in the order"
+    else:
+        decided = "yes, so its best results are recalled in this order"
+    share = (parts.get("recency") or 1) / (1 + math.exp(-logit))
+    return [
+        Step("order", "Order: its share among all results", percent(share)),
+        Step("answers", f"Whether the store answers: {decided}", percent(parts["evidence"])),
+    ]
+
+
+def percent(share: float) -> str:
+    """Rounded down: what is below a half never shows as 50 %."""
+    return f"{math.floor(round(100 * share, 4))} %"
 
 
 def signed(share: float) -> str:

@@ -434,7 +434,7 @@ CASES: Cases = {
     "regenerate_memory_base": of_base("/regenerate"),
     "check_mismatch": of_base("/mismatch"),
     "get_search_weights": of_base("/weights"),
-    "set_search_weights": of_base("/weights", body={"sets": {"with_token_vectors": {"bias": 1, "weights": {}}}}),
+    "set_search_weights": of_base("/weights", body={"sets": {"default": {"bias": 1, "weights": {}}}}),
     "reset_search_weights": of_base("/weights"),
     "get_activity": of_base("/activity", since=(datetime.now(UTC) - timedelta(hours=1)).isoformat()),
     "list_jobs": lambda o, e: [

@@ -33,7 +33,7 @@ def filled(api: Api, monkeypatch: pytest.MonkeyPatch) -> Api:
     api.flow()
     api.memory(capture="all")
     for n in range(SESSIONS):
-        texts = (f"topic{n} is decided by nobody else than Ada", "yes", "well", "no", f"topic{n} topic{n} topic{n}")
+        texts = (f"topic{n} is what I decided, and I alone", "yes", "well", "no", f"topic{n} topic{n} topic{n}")
         messages = [
             {"id": f"m{n}/{position}", "role": "assistant", "content": text} for position, text in enumerate(texts)
         ]
@@ -149,7 +149,7 @@ class TestTune:
         assert stored["questions"] == 24
         assert stored["fitted_at"]
         assert "questions.jsonl: NDCG@10 +" in stored["note"]
-        assert stored["sets"]["with_token_vectors"]["weights"]["capitals"] > 0.3
+        assert stored["sets"]["default"]["weights"]["first_person"] > 0.3
 
         both = run("evaluate", questions, "--default-weights", "--mode", "hybrid").output
         assert both.startswith("notes, its own weights")

@@ -73,9 +73,7 @@ class TestKeeping:
         first, second = world.say("s", "the cat sleeps", "a dog").messages
         world.settle()
         edits.edit_message(world.services, world.user_id, first.id, {"content": "one bird"})
-        assert (
-            signal(search(world, base, "bird")[0], "two_before") == signals.UNKNOWN_MATCH["two_before"]
-        )  # not embedded yet
+        assert signal(search(world, base, "bird")[0], "match") == signals.UNKNOWN_MATCH  # not embedded yet
         edits.delete_message(world.services, world.user_id, second.id)
         world.settle()
         world.assert_exact(base)
@@ -119,15 +117,15 @@ class TestKeeping:
         off.settle()
         assert stored(world) == {}
         hit = search(world, base, "cat")[0]
-        assert (hit.content, "two_before" in (hit.parts or {})["signals"]) == ("the cat sleeps", False)
+        assert (hit.content, signal(hit, "match")) == ("the cat sleeps", signals.UNKNOWN_MATCH)
         world.embedder.embedded.clear()
         regenerate.regenerate(world.services, world.user_id, base)
         world.settle()
         world.assert_all_ingested(base)
         assert len(world.embedder.embedded) == 2  # the first chunk of each; the other vectors are reused
         assert len(stored(world)) == 2
-        assert signal(search(world, base, "cat")[0], "two_before") == pytest.approx(1, abs=0.02)
-        assert "two_before" not in (search(off, base, "cat")[0].parts or {})["signals"]
+        assert signal(search(world, base, "cat")[0], "match") == pytest.approx(1, abs=0.02)
+        assert signal(search(off, base, "cat")[0], "match") == signals.UNKNOWN_MATCH
 
     def test_another_encoding_is_not_compared_or_mixed(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = world.new_base(threshold=1)
@@ -135,7 +133,7 @@ class TestKeeping:
         world.settle()
         assert doctor_check(world).detail == "complete"
         monkeypatch.setattr(type(world.embedder), "token_encoding", "int2x32/another")
-        assert "two_before" not in (search(world, base, "cat")[0].parts or {})["signals"]
+        assert signal(search(world, base, "cat")[0], "match") == signals.UNKNOWN_MATCH
         world.say("s", "a second cat")
         world.settle()
         assert sorted(bool(each.vectors) for each in stored(world).values()) == [False, True]
@@ -148,7 +146,7 @@ class TestKeeping:
         regenerate.regenerate(world.services, world.user_id, base)
         world.settle()
         world.assert_all_ingested(base)
-        assert signal(search(world, base, "second")[0], "two_before") == pytest.approx(1, abs=0.02)
+        assert signal(search(world, base, "second")[0], "match") == pytest.approx(1, abs=0.02)
         assert doctor_check(world).detail == "complete"
 
 
@@ -199,7 +197,7 @@ class TestSearch:
         for number, text in enumerate([*(f"the garden number {n}" for n in range(30)), "a zebra", "the garden"]):
             world.say(f"s{number}", text)
         world.settle()
-        own = {hit.content: signal(hit, "two_before") for hit in search(world, base, "garden zebra", top_k=50)}
+        own = {hit.content: signal(hit, "match") for hit in search(world, base, "garden zebra", top_k=50)}
         assert own["a zebra"] > 0.6 > own["the garden"]
 
     def test_matches_in_short_neighboring_turns_count(self, world: World) -> None:
@@ -211,11 +209,10 @@ class TestSearch:
         world.settle()
         hits = {hit.content: hit for hit in search(world, base, "striped animal", top_k=50)}
         near, beside_long = hits["It lives in Africa"], hits["It lives in Asia"]
-        for name in ("two_before", "after_question"):
-            assert signal(near, name) > 0.9
-            assert signal(beside_long, name) < 0.5
+        assert signal(near, "match") > 0.9
+        assert signal(beside_long, "match") < 0.5
         later = hits["Nothing more"]
-        assert signal(later, "after_question") > 0.9  # the assistant continues; the user's question is two turns before
+        assert signal(later, "match") > 0.9  # the assistant continues; the user's question is two turns before
 
     def test_turns_of_another_session_do_not_count(self, world: World) -> None:
         base = world.new_base(threshold=1)
@@ -223,7 +220,7 @@ class TestSearch:
         world.say("t", "In Africa")
         world.settle()
         (hit,) = [hit for hit in search(world, base, "striped", top_k=9) if hit.session_id == "t"]
-        assert signal(hit, "two_before") == signal(hit, "after_question") < 0.5
+        assert signal(hit, "match") < 0.5
 
     def test_pending_messages_are_ranked_without_token_vectors(self, world: World) -> None:
         base = world.new_base(threshold=1)
@@ -231,12 +228,12 @@ class TestSearch:
         world.settle()
         pending = world.new_base(threshold=100)
         hit = search(world, pending, "zebra")[0]
-        assert (hit.pending, signal(hit, "two_before")) == (True, signals.UNKNOWN_MATCH["two_before"])
+        assert (hit.pending, signal(hit, "match")) == (True, signals.UNKNOWN_MATCH)
         assert not search(world, base, "zebra")[0].pending
 
     def test_names_have_no_weight_and_no_words_are_no_error(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.say("s", {"role": "assistant", "sender_name": "Ada", "content": "I like tea"})
         world.settle()
-        assert signal(search(world, base, "Ada")[0], "two_before") == 0
-        assert signal(search(world, base, "\u2603 ?!")[0], "two_before") == 0
+        assert signal(search(world, base, "Ada")[0], "match") == 0
+        assert signal(search(world, base, "\u2603 ?!")[0], "match") == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -25,7 +26,7 @@ from memorybase.search import keyword_search
 from memorybase.search import search as answer
 from memorybase.search.hits import Hit
 from memorybase.search.request import SearchRequest
-from memorybase.search.scoring import MIN_SCORE, SIGNALS
+from memorybase.search.scoring import ENOUGH_EVIDENCE, MIN_SCORE, SIGNALS
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 from memorybase.vectors.store import CollectionRef, VectorHit
@@ -267,13 +268,20 @@ class TestSignals:
         base = world.new_base(threshold=1)
         world.say("s", said("Ada", "I bought three cats last week"), said("Bob", "How nice?"))
         world.settle()
-        hit = search(world, base, "How many cats did Ada buy in May 2023?", explain=True)[0]
+        hit = search(world, base, "How many cats has Ada bought?", explain=True)[0]
         assert hit.parts is not None
         assert hit.parts["signals"].keys() == SIGNALS.keys()
         total = hit.parts["bias"] + sum(each["share"] for each in hit.parts["signals"].values())
-        assert hit.score == pytest.approx(hit.parts["relevance"] / (1 + 2.718281828459045**-total), abs=1e-4)
-        assert (signal(hit, "speaker"), signal(hit, "number"), signal(hit, "time"), signal(hit, "wish")) == (1, 1, 0, 0)
+        share, evidence = 1 / (1 + math.exp(-total)), hit.parts["evidence"]
+        assert evidence >= ENOUGH_EVIDENCE
+        assert hit.score == pytest.approx(MIN_SCORE + (1 - MIN_SCORE) * share * evidence, abs=1e-4)
+        assert (signal(hit, "speaker"), signal(hit, "time"), signal(hit, "wish")) == (1, 0, 0)
         assert 0 < hit.score < 1
+        by_words = search(world, base, "How many cats has Ada bought?", mode="keyword", explain=True)[0]
+        assert by_words.parts is not None
+        total = by_words.parts["bias"] + sum(each["share"] for each in by_words.parts["signals"].values())
+        assert by_words.parts["evidence"] is None
+        assert by_words.score == pytest.approx(1 / (1 + math.exp(-total)), abs=1e-4)
 
     def test_messages_of_a_named_speaker_come_first(self, world: World) -> None:
         base = world.new_base(threshold=1)
@@ -293,7 +301,7 @@ class TestSignals:
         first = search(world, base, "hiking in May 2023", explain=True)[0]
         assert (first.session_id, signal(first, "date")) == ("s5", 1)
 
-    def test_a_half_life_fades_half_of_the_score(self, world: World) -> None:
+    def test_a_half_life_fades_half_of_the_share(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.say("old", {"role": "assistant", "content": "we went hiking", "timestamp": LONG_AGO.isoformat()})
         world.say("new", {"role": "assistant", "content": "we went hiking"})
@@ -301,7 +309,7 @@ class TestSignals:
         plain = {hit.session_id: hit.score for hit in search(world, base, "hiking")}
         faded = search(world, base, "hiking", half_life_days=10)
         assert [hit.session_id for hit in faded] == ["new", "old"]
-        assert faded[1].score == pytest.approx(plain["old"] / 2, rel=1e-3)
+        assert faded[1].score - MIN_SCORE == pytest.approx((plain["old"] - MIN_SCORE) / 2, rel=1e-3)  # still recalled
         assert faded[0].score == pytest.approx(plain["new"], rel=1e-3)
 
     def test_min_score_applies_to_the_fused_score(self, world: World) -> None:

@@ -531,7 +531,7 @@ def test_of_long_pending_messages_only_the_beginning_is_embedded(
         hits = world.search(texts[-1], memory_base_id=base_id, top_k=100)
         assert {hit.content for hit in hits} == set(texts[-32:])
 
-    queries, chunks = 1, 128
+    queries, chunks = 3, 128  # the text, its last sentence, and that with the one before
     assert len(embedders.get().embedded) == queries + chunks
 
 

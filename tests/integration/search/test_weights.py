@@ -8,16 +8,19 @@ from typing import Any
 import pytest
 from harness.api import Api, open_api
 from harness.rows import each_row
+from harness.world import World
 
-from memorybase.search.scoring import SETS, WITHOUT_TOKENS
+from memorybase.queries.ownership import require_memory_base
+from memorybase.search.scoring import DEFAULT, SETS
+from memorybase.search.weights import StoredWeights, get_weights, set_weights
 from memorybase.settings import Settings
 
 Json = dict[str, Any]
 
-KEYWORD = WITHOUT_TOKENS.name  # what a keyword search uses
-# With these only capitals matter.
-CAPITALS: Json = {"sets": {name: {"bias": -1.0, "weights": {"capitals": 3.0}} for name in SETS}}
-DENSE: Json = {"sets": {KEYWORD: {"bias": -2.0, "weights": {"dense": 4.0}}}, "questions": 40, "note": "by hand"}
+SET = DEFAULT.name
+# With these only the first person matters.
+PERSONAL: Json = {"sets": {name: {"bias": -1.0, "weights": {"first_person": 3.0}} for name in SETS}}
+DENSE: Json = {"sets": {SET: {"bias": -2.0, "weights": {"dense": 4.0}}}, "questions": 40, "note": "by hand"}
 DEFAULT_SETS = {name: {"bias": each.bias, "weights": dict(each.of)} for name, each in SETS.items()}
 
 
@@ -63,20 +66,20 @@ class TestStored:
     def test_set_undone_and_taken_away(self, home: Api, base: str) -> None:
         path = f"/memories/{base}/weights"
         assert home.get(path) == {"defaults": DEFAULT_SETS, "stored": None, "previous": None}
-        assert put(home, base, CAPITALS) == {"defaults": DEFAULT_SETS, "stored": of(CAPITALS), "previous": None}
+        assert put(home, base, PERSONAL) == {"defaults": DEFAULT_SETS, "stored": of(PERSONAL), "previous": None}
         fitted = DENSE | {"fitted_at": "2026-01-02T03:04:05Z"}
         put(home, base, fitted)
-        assert home.get(path) == {"defaults": DEFAULT_SETS, "stored": of(fitted), "previous": of(CAPITALS)}
+        assert home.get(path) == {"defaults": DEFAULT_SETS, "stored": of(fitted), "previous": of(PERSONAL)}
         put(home, base, home.get(path)["previous"])
-        assert home.get(path) == {"defaults": DEFAULT_SETS, "stored": of(CAPITALS), "previous": of(fitted)}
+        assert home.get(path) == {"defaults": DEFAULT_SETS, "stored": of(PERSONAL), "previous": of(fitted)}
         home.delete(path)
-        assert home.get(path) == {"defaults": DEFAULT_SETS, "stored": None, "previous": of(CAPITALS)}
+        assert home.get(path) == {"defaults": DEFAULT_SETS, "stored": None, "previous": of(PERSONAL)}
 
     def test_a_call_can_be_repeated(self, home: Api, base: str) -> None:
         path = f"/memories/{base}/weights"
-        for body in (CAPITALS, DENSE, DENSE):
+        for body in (PERSONAL, DENSE, DENSE):
             put(home, base, body)
-        assert home.get(path)["previous"] == of(CAPITALS)
+        assert home.get(path)["previous"] == of(PERSONAL)
         for _ in range(2):
             home.delete(path)
         assert home.get(path)["previous"] == of(DENSE)
@@ -85,11 +88,11 @@ class TestStored:
         ("body", "field"),
         [
             ({"sets": {}}, "sets"),
-            ({"sets": {"mine": DENSE["sets"][KEYWORD]}}, "sets"),
-            ({"sets": {KEYWORD: {"bias": 0, "weights": {"sparse": 1}}}}, f"sets.{KEYWORD}.weights"),
-            ({"sets": {KEYWORD: {"bias": 0, "weights": {"dense": 101}}}}, f"sets.{KEYWORD}.weights.dense"),
-            ({"sets": {KEYWORD: {"bias": "high", "weights": {}}}}, f"sets.{KEYWORD}.bias"),
-            ({"sets": {KEYWORD: {"weights": {}}}}, f"sets.{KEYWORD}.bias"),
+            ({"sets": {"mine": DENSE["sets"][SET]}}, "sets"),
+            ({"sets": {SET: {"bias": 0, "weights": {"sparse": 1}}}}, f"sets.{SET}.weights"),
+            ({"sets": {SET: {"bias": 0, "weights": {"dense": 101}}}}, f"sets.{SET}.weights.dense"),
+            ({"sets": {SET: {"bias": "high", "weights": {}}}}, f"sets.{SET}.bias"),
+            ({"sets": {SET: {"weights": {}}}}, f"sets.{SET}.bias"),
             (DENSE | {"note": "x" * 501}, "note"),
             (DENSE | {"gain": 1}, "gain"),
         ],
@@ -101,8 +104,20 @@ class TestStored:
     def test_no_number_that_is_none_gets_in(self, api: Api) -> None:
         api.flow()
         base = api.memory()["id"]
-        content = '{"sets": {"without_token_vectors": {"bias": NaN, "weights": {}}}}'
+        content = '{"sets": {"default": {"bias": NaN, "weights": {}}}}'
         api.refused("PUT", f"/memories/{base}/weights", 422, content=content)
+
+    def test_sets_that_searches_no_longer_use_are_not_stored_ones(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        old = {"sets": {"with_token_vectors": {"bias": 1.0, "weights": {"capitals": 1.0}}}, "fitted_at": None}
+        kept = old | {"questions": None, "note": None, "half_life_days": 7.0}
+        with world.services.database.transaction() as db:
+            row = require_memory_base(db, world.user_id, base, lock=True)
+            row.search_weights, row.previous_search_weights = kept, kept | {"half_life_days": None}
+        view = get_weights(world.services, world.user_id, base)
+        assert view.stored == StoredWeights({}, half_life_days=7.0)
+        assert view.previous is None
+        set_weights(world.services, world.user_id, base, view.stored)  # what was read can be stored again
 
     def test_a_base_that_is_deleted_has_none(self, api: Api) -> None:
         api.flow()
@@ -117,35 +132,35 @@ class TestUsed:
     def test_a_search_uses_them_at_once_and_says_so(self, home: Api, base: str, mode: str) -> None:
         before = explained(home, base, mode=mode)
         assert {hit["parts"]["weights"] for hit in before} == {"default"}
-        put(home, base, CAPITALS)
+        put(home, base, PERSONAL)
         after = explained(home, base, mode=mode)
         assert {hit["parts"]["weights"] for hit in after} == {"tuned"}
         assert {hit["message_id"] for hit in after} == {hit["message_id"] for hit in before}
         for hit in after:
             shares = {name: each["share"] for name, each in hit["parts"]["signals"].items() if each["share"]}
-            assert shares == ({"capitals": 3.0} if "Nice" in hit["content"] else {})
+            assert shares == ({"first_person": 2.079442} if "we saw" in hit["content"] else {})  # 3 log 2
         assert explained(home, base, mode=mode, default_weights=True) == before
         home.delete(f"/memories/{base}/weights")
         assert explained(home, base, mode=mode) == before
 
     def test_the_largest_weights_give_scores(self, home: Api, base: str) -> None:
         for sign in (1, -1):
-            weights = dict.fromkeys(WITHOUT_TOKENS.of, 100.0 * sign)
-            put(home, base, {"sets": {KEYWORD: {"bias": 100.0 * sign, "weights": weights}}})
+            weights = dict.fromkeys(DEFAULT.of, 100.0 * sign)
+            put(home, base, {"sets": {SET: {"bias": 100.0 * sign, "weights": weights}}})
             assert all(0 <= hit["score"] <= 1 for hit in explained(home, base))
 
     def test_dense_has_no_weights(self, home: Api, base: str) -> None:
         before = explained(home, base, mode="dense")
-        put(home, base, CAPITALS)
+        put(home, base, PERSONAL)
         assert explained(home, base, mode="dense") == before
         assert "weights" not in before[0]["parts"]
 
     def test_a_search_of_a_flow_uses_each_bases_own(self, home: Api, base: str) -> None:
         other = home.memory("other", capture="all")["id"]
         wanted = {"query": "the cat", "flow_id": "support", "mode": "keyword", "explain": True}
-        put(home, base, {"sets": {KEYWORD: {"bias": 50.0, "weights": {}}}})
+        put(home, base, {"sets": {SET: {"bias": 50.0, "weights": {}}}})
         hits = home.post("/search", wanted)["results"]
         assert {(hit["memory_base_id"], hit["parts"]["weights"]) for hit in hits} == {(base, "tuned")}
-        put(home, base, {"sets": {KEYWORD: {"bias": -50.0, "weights": {}}}})
+        put(home, base, {"sets": {SET: {"bias": -50.0, "weights": {}}}})
         hits = home.post("/search", wanted)["results"]
         assert {(hit["memory_base_id"], hit["parts"]["weights"]) for hit in hits} == {(other, "default")}

@@ -1,24 +1,34 @@
-"""Parts and bands of a score."""
+"""The two decisions of a score, its parts and its bands."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
 from harness.rows import each_row
 
 from memorybase.search.scoring import (
     BANDS,
+    DEFAULT,
+    ENOUGH_EVIDENCE,
+    EVIDENCE,
     FAIR,
+    FLOOR,
     GOOD,
     KIND,
+    LEAST_EVIDENCE,
+    MIN_SCORE,
     PARTS,
     SIGNALS,
     SIGNALS_OF,
     STRONG,
     WEAK,
-    WITH_TOKENS,
     Band,
     PartWeights,
     band_of,
     part_of,
+    scores_of,
     shares_by_part,
 )
 
@@ -37,7 +47,7 @@ def test_the_shares_of_the_parts_add_up() -> None:
 
 
 def test_factors_of_one_change_no_weight() -> None:
-    assert PartWeights().applied(WITH_TOKENS) == WITH_TOKENS
+    assert PartWeights().applied(DEFAULT) == DEFAULT
     assert PartWeights().changes_nothing
     assert not PartWeights(around=0.5).changes_nothing
 
@@ -63,3 +73,66 @@ def test_a_bound_belongs_to_the_band_above_it(score: float, band: Band) -> None:
 def test_bands_cover_every_score_in_order() -> None:
     assert [band.low for band in BANDS] == sorted((band.low for band in BANDS), reverse=True)
     assert BANDS[-1].low == 0
+
+
+@each_row(
+    ("shares", "evidence", "recalled"),
+    [
+        ((0.9, 0.4, 0.01), 0.9, 3),
+        ((0.9, 0.9 * FLOOR, 0.89 * FLOOR), 0.9, 2),  # down to the floor
+        ((1e-6, 1e-7), ENOUGH_EVIDENCE, 2),  # the floor is of the best share, however small that is
+        ((0.99, 0.9), ENOUGH_EVIDENCE - 1e-6, 0),
+        ((1.0,), 0.0, 0),
+        ((), 0.9, 0),
+    ],
+)
+def test_scores_reach_the_minimum_only_if_the_store_answers(
+    shares: Sequence[float], evidence: float, recalled: int
+) -> None:
+    scores = scores_of(np.array(shares), evidence)
+    assert [score >= MIN_SCORE for score in scores] == [number < recalled for number in range(len(shares))]
+    assert list(scores) == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+
+
+def test_scores_keep_the_order_without_any_evidence() -> None:
+    best, other = scores_of(np.array([0.9, 0.3]), 0.0)
+    assert best == pytest.approx(MIN_SCORE * 0.9 * LEAST_EVIDENCE)
+    assert best > other > 0
+
+
+def evidence(
+    sums: Sequence[float] = (8.0, 4.0),
+    dense: Sequence[float] = (0.6, 0.4),
+    covered: Sequence[float] = (0.7, 0.3),
+    fluency: float = 1.0,
+    unsaid: float = 0.0,
+) -> float:
+    return EVIDENCE.of({"dense": np.array(dense)}, np.array(sums), np.array(covered), fluency, unsaid)
+
+
+def test_evidence_is_a_chance_and_follows_what_the_best_candidates_show() -> None:
+    usual = evidence()
+    assert 0 < usual < 1
+    assert evidence(sums=(9.0, 4.0)) > usual
+    assert evidence(dense=(0.6, 0.7)) > usual, "whichever of the best has it"
+    assert evidence(unsaid=0.5) < usual
+    assert evidence(covered=(1.0, 1.0)) == usual, "words do not decide where the model knows them"
+    unsure = evidence(fluency=0.0)
+    assert evidence(fluency=0.0, covered=(1.0, 0.3)) > unsure
+    assert evidence(fluency=0.0, dense=(0.9, 0.9)) == unsure, "nor does a cosine where it does not"
+
+
+def test_saying_a_thing_again_lowers_no_evidence() -> None:
+    for fluency in (0.0, 0.5, 1.0):
+        once = evidence(fluency=fluency)
+        for times in (2, 3, 50):
+            again = evidence(
+                sums=(*[8.0] * times, 4.0), dense=(*[0.6] * times, 0.4), covered=(*[0.7] * times, 0.3), fluency=fluency
+            )
+            assert again >= once
+
+
+def test_a_further_candidate_that_is_far_behind_changes_no_evidence() -> None:
+    three = evidence(sums=(8.0, 7.0, 6.0), dense=(0.5, 0.5, 0.5), covered=(0.5, 0.5, 0.5))
+    assert three == evidence(sums=(1.0, 8.0, 7.0, 6.0), dense=(0.9, 0.5, 0.5, 0.5), covered=(1.0, 0.5, 0.5, 0.5))

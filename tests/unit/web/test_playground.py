@@ -129,7 +129,7 @@ class TestShown:
         assert len(found) <= shown.MAX_CHARS + 2
 
     def test_a_walk_goes_from_the_start_over_each_part_to_the_score(self) -> None:
-        signals = {name: {"value": 1.0, "share": share} for name, share in (("dense", 5.0), ("long", -1.0))}
+        signals = {name: {"value": 1.0, "share": share} for name, share in (("dense", 5.0), ("long_answer", -1.0))}
         steps = shown.walk({"signals": signals, "bias": -4.0, "recency": 0.5}, 0.25, ["berth"])
         amounts = {step.part: step.amount.replace("\N{MINUS SIGN}", "-") for step in steps}
         assert list(amounts) == ["start", "meaning", "kind", "age", "score"]
@@ -139,6 +139,27 @@ class TestShown:
         assert start.left + start.width == pytest.approx(meaning.left, abs=0.1)  # each begins where the last ended
         assert meaning.left + meaning.width == pytest.approx(kind.left + kind.width, abs=0.1)
         assert kind.against
+
+    @each_row(
+        ("score", "evidence", "decided", "amount"),
+        [
+            (0.4, 0.834, "yes, so its best results are recalled in this order", "83 %"),
+            (0.04, 0.834, "yes, but this result is too far behind the best one in the order", "83 %"),
+            (0.04, 0.31, "no, so nothing is recalled", "31 %"),
+            (0.04, 0.4999, "no, so nothing is recalled", "49 %"),
+        ],
+    )
+    def test_a_walk_has_both_decisions_in_words(self, score: float, evidence: float, decided: str, amount: str) -> None:
+        parts = {"signals": {"dense": {"value": 1.0, "share": 4.0}}, "bias": -4.0, "recency": 0.5}
+        *_, order, answers, last = shown.walk(parts | {"evidence": evidence}, score, [])
+        assert (order.text, order.amount) == ("Order: its share among all results", "25 %")
+        assert (answers.text, answers.amount) == (f"Whether the store answers: {decided}", amount)
+        assert last.part == "score"
+
+    @each_row("parts", [{"evidence": None}, {}, {"evidence": 0.8, "reranker": 0.7}])
+    def test_a_walk_without_evidence_has_no_decision_about_the_store(self, parts: dict[str, Any]) -> None:
+        found = shown.walk({"signals": {"dense": {"value": 1.0, "share": 4.0}}, "bias": -4.0} | parts, 0.5, [])
+        assert "Whether the store answers" not in str(found)
 
     def test_a_walk_names_the_own_score_of_a_message_that_was_raised(self) -> None:
         parts = {"signals": {"dense": {"value": 1.0, "share": 5.0}}, "bias": -4.0, "own_score": 0.31}

@@ -2873,8 +2873,11 @@ class ScoreParts(Answer):
     """The name of the set of weights."""
     recency: float | None = None
     """The factor for the age of the message."""
-    relevance: float | None = None
-    """The factor for how much the store knows of what is asked."""
+    evidence: float | None = None
+    """The chance that the memory base answers the question at all, the same for all of its results: of a text with
+    several questions, the question that found this message. Null in mode `keyword`. From 0.5 on the best
+    results have a score of 0.05 or more, which recalls them.
+    """
     own_score: float | None = None
     """The score before the result moved to that of another, or was lowered."""
     echo_of: UUID | None = None

@@ -1,0 +1,50 @@
+"""How well a model knows a question's words, and what passages add to a message."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from harness.rows import each_row
+
+from memorybase.embedding import QueryTokens
+from memorybase.search.signals import Passages, Signals, fluency_of
+
+
+def tokens(count: int) -> QueryTokens:
+    return QueryTokens(np.zeros((count, 2), np.float32), [(0, 1)] * count)
+
+
+@each_row(
+    ("query", "count", "fluency"),
+    [
+        ("Where is the boat moored?", 5, 1.0),  # a token for each word
+        ("Wo liegt das Segelboot?", 9, 0.0),  # 19 letters, words in pieces
+        ("Hvor ligger båten?", 5, 0.57),
+        ("x", 1, 0.0),
+        ("!?", 2, 0.0),
+        ("船停在哪里", 5, 0.0),  # a character counts as two letters
+        ("船停在哪里", 3, 0.81),
+    ],
+)
+def test_a_model_that_splits_words_into_pieces_does_not_know_them(query: str, count: int, fluency: float) -> None:
+    assert fluency_of(query, tokens(count)) == pytest.approx(fluency, abs=0.01)
+
+
+@each_row("unknown", [None, tokens(0)])
+def test_without_tokens_the_model_counts_as_fluent(unknown: QueryTokens | None) -> None:
+    assert fluency_of("Wo liegt das Segelboot?", unknown) == 1.0
+
+
+def test_a_message_is_as_near_as_its_nearest_passage() -> None:
+    added: list[tuple[int, bytes]] = []
+    matched: Any = SimpleNamespace(add=lambda *each: added.append(each), matches=lambda: np.array([0.5, 0.9, 0.7]))
+    columns = {"dense": np.array([0.2, 0.6, 0.3]), "dense_unsure": np.array([0.05, 0.15, 0.075])}
+    signals = Signals(columns, covered=np.zeros(3), fluency=0.75, unsaid=0.0, tokens=matched)
+    signals.add_passages({0: Passages(0.8, b"one"), 1: Passages(0.4, b"two")})
+    assert signals.columns["dense"].tolist() == [0.8, 0.6, 0.3]
+    assert signals.columns["dense_unsure"] == pytest.approx([0.2, 0.15, 0.075])
+    assert signals.columns["match"].tolist() == [0.5, 0.9, 0.7]
+    assert added == [(0, b"one"), (1, b"two")]
