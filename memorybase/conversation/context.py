@@ -18,14 +18,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from functools import partial
 from typing import Literal
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import caveats, errors
+from memorybase import caveats, errors, time_zones
 from memorybase.caveats import Caveat
 from memorybase.conversation import Record, TokenCounter, View
 from memorybase.conversation.context_report import ContextReport, Recalled, RecalledFact, Searched, Spent
@@ -45,7 +45,7 @@ from memorybase.facts.for_context import ShownFacts
 from memorybase.facts.recall import MAX_FACTS, FactHit, FactQuery
 from memorybase.ids import CallerId
 from memorybase.keyword_index.analyzer import analyzer
-from memorybase.queries import caller_ids, memory_bases, messages, sessions, standing_statements
+from memorybase.queries import caller_ids, flows, memory_bases, messages, sessions, standing_statements
 from memorybase.queries import facts as fact_rows
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.quotas.charges import charge_search
@@ -104,12 +104,13 @@ class RecallOptions:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRequest:
     """A request for a session's context. Without a query nothing is recalled. The thread ends at `leaf_id`, else at the
-    run's newest message, else at the session's."""
+    run's newest message, else at the session's. Days are of `time_zone`, by default the flow's."""
 
     flow_id: UUID
     session_id: str
     token_budget: int
     query: str | None = None
+    time_zone: str | None = None
     leaf_id: UUID | CallerId | None = None
     run_id: UUID | CallerId | None = None
     node_id: str | None = None
@@ -207,7 +208,8 @@ def _resolved(db: OrmSession, user_id: UUID, request: ContextRequest) -> _Resolv
     if searches and request.recall.facts and not fact_base_ids:
         fact_base_ids = fact_rows.bases_of_flow(db, request.flow_id)
     query = None if request.query is None else cut_query(request.query)
-    request = replace(request, query=query, recall=replace(request.recall, scope=scope))
+    time_zone = time_zones.checked(request.time_zone) or flows.time_zone(db, request.flow_id)
+    request = replace(request, query=query, time_zone=time_zone, recall=replace(request.recall, scope=scope))
     return _Resolved(request, leaf_id, run_id, end_user_id, searched, tuple(warnings), in_run, fact_base_ids)
 
 
@@ -379,10 +381,11 @@ class _Candidates:
     degraded: tuple[str, ...] = ()
     below_min_score: int = 0
     warnings: tuple[Caveat, ...] = ()
+    zone: tzinfo = UTC
 
     def facts_within(self, share: int) -> ShownFacts:
         """The facts that fit into half of the share: messages, which are verbatim, get the larger part."""
-        return shown_facts.within(self.facts, self.counter, share // 2)
+        return shown_facts.within(self.facts, self.counter, share // 2, self.zone)
 
     def within(self, budget: int, history: Draft) -> _RecallPart:
         """The memories that fit into what the history leaves of the budget, without messages that it shows."""
@@ -424,10 +427,13 @@ def _recall(services: Services, user_id: UUID, resolved: _Resolved, history: Dra
     around = None
     if request.recall.top_k is None and not request.recall.min_score:
         around = partial(turns_around, services, request.flow_id, hits, query)
-    packer = Packer(hits, request.query or "", text_analyzer, partial(_cost, request.counter), around)
+    zone = time_zones.zone(request.time_zone)
+    packer = Packer(hits, request.query or "", text_analyzer, partial(_cost, request.counter), around, zone)
     facts = _facts(services, resolved) if request.recall.facts else ()
     warnings = () if found else tuple(why_nothing(services, replace(query, session_id=None)))
-    return _Candidates(request.counter, packer, resolved.in_run, facts, degraded, len(found) - len(hits), warnings)
+    return _Candidates(
+        request.counter, packer, resolved.in_run, facts, degraded, len(found) - len(hits), warnings, zone
+    )
 
 
 def _fitting(found: Sequence[Hit], mode: Mode, min_score: float | None) -> list[Hit]:
@@ -471,6 +477,7 @@ def _search_request(resolved: _Resolved, excluded: Collection[UUID]) -> SearchRe
         until=request.recall.until,
         corrections=request.recall.corrections,
         fold_alike=True,
+        time_zone=request.time_zone,
         passages=False,
     )
 
