@@ -18,6 +18,7 @@ from api.schemas import (
     Role,
     SentUuid,
     Stored,
+    TimeZone,
     ViewAnswer,
     example,
 )
@@ -159,6 +160,10 @@ class ContextBody(Body):
         default=None,
         min_length=1,
         description=f"What to recall memories for; without it, none are recalled. {QUERY_BOUND}",
+    )
+    time_zone: TimeZone | None = Field(
+        default=None,
+        description="IANA name of the zone whose days the query means and memories show; null: as the flow says.",
     )
     leaf_id: Identifier | None = Field(
         default=None, description="Last message of the thread; default: the newest message."

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from api.schemas import NOT_GIVEN, Body, Identifier, Name, Reason, RetainDays
+from api.schemas import FLOW_ZONE, NOT_GIVEN, Body, Identifier, Name, Reason, RetainDays, TimeZone
 
 
 class FlowChanges(Body):
@@ -22,6 +22,7 @@ class FlowChanges(Body):
             description="Whether contexts contain the end user's standing statements unless the call says otherwise."
         ),
     ] = NOT_GIVEN
+    time_zone: Annotated[TimeZone, Field(description=FLOW_ZONE)] = NOT_GIVEN
 
 
 class HoldBody(Body):

@@ -18,6 +18,7 @@ from pydantic import (
     WrapValidator,
 )
 
+from memorybase import time_zones
 from memorybase.caveats import MAX_QUERY_CHARS
 from memorybase.conversation import Report, Source
 from memorybase.conversation.history.node_executions import (
@@ -121,10 +122,17 @@ class Body(Sent):
 Reason = Annotated[Stored, StringConstraints(max_length=MAX_REASON)]
 
 
+TimeZone = Annotated[Stored, StringConstraints(min_length=1, max_length=time_zones.NAME_LENGTH)]
+FLOW_ZONE = (
+    "IANA name of the zone whose days queries and contexts mean, such as `Europe/Berlin`, unless the call says one."
+)
+
+
 class FlowBody(Body):
     """A new flow, or its new name."""
 
     name: Name = Field(description="The name, for people.")
+    time_zone: TimeZone | None = Field(default=None, description=f"{FLOW_ZONE} Null: `UTC`, or as it is.")
 
 
 RetainDays = Annotated[int, Field(ge=1, le=MAX_RETAIN_DAYS)]

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from api.schemas import QUERY_BOUND, Body, Identifier, Moment, Role, SentUuid, Stored, Until, example
+from api.schemas import QUERY_BOUND, Body, Identifier, Moment, Role, SentUuid, Stored, TimeZone, Until, example
 from memorybase.caveats import Caveat
 from memorybase.facts.recall import FactHit
 from memorybase.search import request, scoring, weights
@@ -54,6 +54,10 @@ Corrections = Annotated[
         "Default: unless the embedding model is behind an endpoint.",
     ),
 ]
+QueryZone = Annotated[
+    TimeZone | None,
+    Field(description="IANA name of the zone whose days the query means; null: as the flow says."),
+]
 
 
 class SearchBody(Body):
@@ -95,6 +99,7 @@ class SearchBody(Body):
         description="Of messages with the same text return only the best, with the number of others in `alike`.",
     )
     corrections: Corrections = None
+    time_zone: QueryZone = None
     facts: bool = Field(default=False, description="Also return facts that a model derived, in `facts`.")
 
 

@@ -32,6 +32,7 @@ def build_context(body: ContextBody, services: ServicesDep, caller: Reader) -> C
         session_id=body.session_id,
         token_budget=body.token_budget,
         query=body.query,
+        time_zone=body.time_zone,
         leaf_id=leaf,
         run_id=run,
         node_id=body.node_id,

@@ -66,6 +66,7 @@ def create_flow(
         services,
         caller.user_id,
         name=body.name,
+        time_zone=body.time_zone,
         before_commit=keeping(request, 201, lambda _, flow: (sessions.flow_view(flow), location("flows", flow.id))),
     )
     response.headers.update(location("flows", flow.id))
@@ -83,7 +84,12 @@ def put_flow(
     """Create a flow with your own id (201), or rename it (200)."""
     given = ids.CallerId.of(caller.user_id, "flow", path_text(flow_id))
     flow, created = flows.put_flow(
-        services, caller.user_id, name=body.name, flow_id=given.own, external_id=given.external_id
+        services,
+        caller.user_id,
+        name=body.name,
+        time_zone=body.time_zone,
+        flow_id=given.own,
+        external_id=given.external_id,
     )
     if created:
         response.status_code = 201
@@ -106,7 +112,7 @@ def get_flow(flow_id: FlowId, services: ServicesDep, caller: Reader) -> FlowView
 
 @router.patch("/flows/{flow_id}")
 def update_flow(flow_id: FlowId, body: FlowChanges, services: ServicesDep, caller: Writer) -> FlowView:
-    """Rename a flow, or set how many days it keeps messages. Older ones are deleted by the sweeper's next pass."""
+    """Change a flow. Messages older than the days that it keeps are deleted by the sweeper's next pass."""
     return sessions.flow_view(flows.update_flow(services, caller.user_id, flow_id, body.given()))
 
 

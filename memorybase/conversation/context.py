@@ -17,14 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from functools import partial
 from typing import Literal
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import caveats, errors
+from memorybase import caveats, errors, time_zones
 from memorybase.caveats import Caveat
 from memorybase.conversation import Record, TokenCounter, View
 from memorybase.conversation.context_report import ContextReport, Recalled, RecalledFact, Searched, spent_on
@@ -45,7 +45,7 @@ from memorybase.facts.for_context import ShownFacts
 from memorybase.facts.recall import MAX_FACTS, FactHit, FactQuery
 from memorybase.ids import CallerId
 from memorybase.keyword_index.analyzer import analyzer
-from memorybase.queries import caller_ids, memory_bases, messages, sessions, standing_statements
+from memorybase.queries import caller_ids, flows, memory_bases, messages, sessions, standing_statements
 from memorybase.queries import facts as fact_rows
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.quotas.charges import charge_search
@@ -105,13 +105,14 @@ class RecallOptions:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRequest:
     """A request for a session's context. Without a query nothing is recalled. The thread ends at `leaf_id`, else at the
-    run's newest message, else at the session's. `profile`: whether it contains the end user's; None: if the query asks
-    for it."""
+    run's newest message, else at the session's. Days are of `time_zone`, by default the flow's. `profile`: whether it
+    contains the end user's; None: if the query asks for it."""
 
     flow_id: UUID
     session_id: str
     token_budget: int
     query: str | None = None
+    time_zone: str | None = None
     leaf_id: UUID | CallerId | None = None
     run_id: UUID | CallerId | None = None
     node_id: str | None = None
@@ -211,7 +212,8 @@ def _resolved(db: OrmSession, user_id: UUID, request: ContextRequest) -> _Resolv
         in_run = frozenset(messages.ids_of_run(db, run_id))
     if searches and request.recall.facts and not fact_base_ids:
         fact_base_ids = fact_rows.bases_of_flow(db, request.flow_id)
-    request = replace(request, recall=replace(request.recall, scope=scope))
+    time_zone = time_zones.checked(request.time_zone) or flows.time_zone(db, request.flow_id)
+    request = replace(request, time_zone=time_zone, recall=replace(request.recall, scope=scope))
     return _Resolved(request, leaf_id, run_id, end_user_id, searched, tuple(warnings), in_run, fact_base_ids)
 
 
@@ -378,10 +380,11 @@ class _Candidates:
     below_min_score: int = 0
     warnings: tuple[Caveat, ...] = ()
     profile: Profile = NO_PROFILE
+    zone: tzinfo = UTC
 
     def facts_within(self, share: int) -> ShownFacts:
         """The facts that fit into half of the share: messages, which are verbatim, get the larger part."""
-        return shown_facts.within(self.facts, self.counter, share // 2)
+        return shown_facts.within(self.facts, self.counter, share // 2, self.zone)
 
     def within(self, budget: int, history: Draft, *, without: Collection[UUID] = ()) -> _RecallPart:
         """The memories that fit into what the history leaves of the budget, without messages that it shows."""
@@ -425,10 +428,12 @@ def _recall(services: Services, user_id: UUID, resolved: _Resolved, history: Dra
     around = None
     if request.recall.top_k is None and not request.recall.min_score:
         around = partial(turns_around, services, request.flow_id, hits[:AROUND], query)
-    packer = Packer(hits, asked, text_analyzer, partial(_cost, request.counter), around)
+    zone = time_zones.zone(request.time_zone)
+    packer = Packer(hits, asked, text_analyzer, partial(_cost, request.counter), around, zone)
     facts = _facts(services, resolved) if request.recall.facts else ()
     warnings = () if found else tuple(why_nothing(services, replace(query, session_id=None)))
-    return _Candidates(request.counter, packer, resolved.in_run, facts, degraded, len(found) - len(hits), warnings)
+    below = len(found) - len(hits)
+    return _Candidates(request.counter, packer, resolved.in_run, facts, degraded, below, warnings, zone=zone)
 
 
 def _facts(services: Services, resolved: _Resolved) -> tuple[FactHit, ...]:
@@ -464,6 +469,7 @@ def _search_request(resolved: _Resolved, excluded: Collection[UUID]) -> SearchRe
         until=request.recall.until,
         corrections=request.recall.corrections,
         fold_alike=True,
+        time_zone=request.time_zone,
         passages=False,
     )
 

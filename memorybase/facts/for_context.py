@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 from typing import Literal
 
 from memorybase.conversation.view.records import Record
@@ -26,11 +27,11 @@ class ShownFacts:
     tokens: int = 0
 
 
-def within(hits: Sequence[FactHit], counter: TokenCounter, budget: int) -> ShownFacts:
-    """The best facts that fit into the budget."""
+def within(hits: Sequence[FactHit], counter: TokenCounter, budget: int, zone: tzinfo = UTC) -> ShownFacts:
+    """The best facts that fit into the budget, with dates of the zone."""
     shown = ShownFacts()
     for count in range(1, len(hits) + 1):
-        record = _record(hits[:count])
+        record = _record(hits[:count], zone)
         tokens = counter.count(record)
         if tokens > budget:
             break
@@ -38,8 +39,11 @@ def within(hits: Sequence[FactHit], counter: TokenCounter, budget: int) -> Shown
     return shown
 
 
-def _record(hits: Sequence[FactHit]) -> Record:
-    lines = [f"- {hit.what}{f' ({hit.when})' if hit.when else ''} [said {hit.said_at:%Y-%m-%d}]" for hit in hits]
+def _record(hits: Sequence[FactHit], zone: tzinfo) -> Record:
+    lines = [
+        f"- {hit.what}{f' ({hit.when})' if hit.when else ''} [said {hit.said_at.astimezone(zone):%Y-%m-%d}]"
+        for hit in hits
+    ]
     sources = dict.fromkeys(str(id_) for hit in hits for id_ in hit.source_message_ids)
     return Record(
         id=FACT,

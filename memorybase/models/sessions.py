@@ -28,6 +28,8 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, mapped_column
 
 from memorybase.models.base import ID_LENGTH, NAME_LENGTH, Base, Json
+from memorybase.time_zones import DEFAULT as DEFAULT_ZONE
+from memorybase.time_zones import NAME_LENGTH as ZONE_LENGTH
 
 
 class Flow(Base):
@@ -54,6 +56,7 @@ class Flow(Base):
     retention_due_at: Mapped[datetime | None]  # when the sweeper looks again; None without retain_days
     # Contexts contain the end user's standing statements, unless the call says otherwise.
     standing: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
+    time_zone: Mapped[str] = mapped_column(String(ZONE_LENGTH), default=DEFAULT_ZONE, server_default=DEFAULT_ZONE)
 
 
 BLOCK = 1_024  # positions in a block of postings; a session begins with one

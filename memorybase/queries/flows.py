@@ -51,6 +51,11 @@ def has_flow(db: OrmSession, user_id: UUID, flow_id: UUID) -> bool:
     return records.execute(db, _FLOW_IS_THERE, {"flow_id": flow_id, "user_id": user_id}).first() is not None
 
 
+def time_zone(db: OrmSession, flow_id: UUID) -> str | None:
+    """The name of the flow's time zone."""
+    return db.scalar(sa.select(Flow.time_zone).where(Flow.id == flow_id))
+
+
 def lock_flow(db: OrmSession, flow_id: UUID) -> Flow | None:
     found = sa.select(Flow).where(Flow.id == flow_id).with_for_update(key_share=True)
     return db.scalar(found.execution_options(populate_existing=True))

@@ -95,6 +95,7 @@ class Target(NamedTuple):
     collection_name: str
     collection_id: UUID
     search_weights: str | None  # JSON, because a target must be hashable; None: the default weights
+    time_zone: str  # of the flow
 
     @property
     def collection(self) -> CollectionRef:
@@ -116,7 +117,7 @@ def serving_targets(
 
 
 @lru_cache
-def _targets(*, of_flow: bool) -> sa.Select[UUID, UUID, int, Capture, str, str, str | None, str, UUID, str]:
+def _targets(*, of_flow: bool) -> sa.Select[UUID, UUID, int, Capture, str, str, str | None, str, UUID, str, str]:
     return (
         sa.select(
             MemoryBase.id,
@@ -129,6 +130,7 @@ def _targets(*, of_flow: bool) -> sa.Select[UUID, UUID, int, Capture, str, str, 
             Generation.collection_name,
             Generation.collection_id,
             sa.cast(MemoryBase.search_weights, sa.Text),
+            Flow.time_zone,
         )
         .join(
             Generation,

@@ -66,6 +66,9 @@ class FlowView:
             description="Whether contexts contain the end user's standing statements unless the call says otherwise."
         ),
     ]
+    time_zone: Annotated[
+        str, Field(description="IANA name of the zone whose days queries and contexts mean, unless the call says one.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)

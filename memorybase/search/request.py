@@ -22,7 +22,7 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
+from memorybase import errors, time_zones
 from memorybase.ids import CallerId
 from memorybase.messages import MAX_EPOCH_SECONDS, ROLES, read_time
 from memorybase.models import ID_LENGTH, NAME_LENGTH
@@ -61,6 +61,7 @@ class SearchRequest:
     fold_alike: of messages with the same text only the best, with how many others there are.
     corrections: in hybrid search, compare what the results state and rank later statements first; None: unless that
     costs a further request to an endpoint.
+    time_zone: whose days the query means; None: that of the flow.
     passages: if false, a snippet is the chunk that matched, for callers that read the messages themselves.
     """
 
@@ -88,6 +89,7 @@ class SearchRequest:
     fold_alike: bool = False
     corrections: bool | None = None
     passages: bool = True
+    time_zone: str | None = None
 
     @property
     def filters_metadata(self) -> bool:
@@ -106,6 +108,7 @@ def check(request: SearchRequest) -> None:
     check_bound("neighbors", request.neighbors, 0, MAX_NEIGHBORS)
     check_bound("exclude_message_ids", len(request.exclude_message_ids), 0, MAX_EXCLUDED, unit="ids")
     check_half_life(request.half_life_days)
+    time_zones.checked(request.time_zone)
     if request.weights is not None:
         check_part_weights(request.weights)
     for name in ("session_id", "end_user_id"):

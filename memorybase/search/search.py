@@ -19,7 +19,7 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors, tracing
+from memorybase import errors, time_zones, tracing
 from memorybase.caveats import NO_MEMORY_BASE, UNKNOWN_SESSION, Caveat
 from memorybase.database.replica import shared_position
 from memorybase.ids import CallerId
@@ -203,6 +203,7 @@ def _prepare(db: OrmSession, services: Services, user_id: UUID, request: SearchR
     if not targets:
         return None
     flow_id = targets[0].flow_id
+    request = replace(request, time_zone=request.time_zone or targets[0].time_zone)
     request = replace(request, exclude_message_ids=_row_ids(db, flow_id, request.exclude_message_ids))
     question = _parse(db, services, request, flow_id)
     return _Prepared(_within_time(request, question), question, targets)
@@ -228,7 +229,8 @@ def _parse(db: OrmSession, services: Services, request: SearchRequest, flow_id: 
     language, now = services.settings.keyword_language, datetime.now(UTC)
     speakers = postings.speakers_among(db, flow_id, possible_names(request.query, language))
     spoken = partial(postings.languages_of, db, [flow_id])
-    return query_parser.parse(request.query, language=language, speakers=speakers, now=now, spoken=spoken)
+    zone = time_zones.zone(request.time_zone)
+    return query_parser.parse(request.query, language=language, speakers=speakers, now=now, spoken=spoken, zone=zone)
 
 
 def _targets(db: OrmSession, user_id: UUID, request: SearchRequest) -> list[Target]:

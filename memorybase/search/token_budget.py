@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 from uuid import UUID
 
@@ -99,13 +99,20 @@ class Packer:
     """Packs the hits of one question into any budget; reads each message at most once."""
 
     def __init__(
-        self, hits: Sequence[Hit], query: str, analyzer: Analyzer, cost: Cost, around: Around | None = None
+        self,
+        hits: Sequence[Hit],
+        query: str,
+        analyzer: Analyzer,
+        cost: Cost,
+        around: Around | None = None,
+        zone: tzinfo = UTC,
     ) -> None:
-        """`around` fetches the turns around the hits; it is called only if the hits leave some budget."""
-        self._analyzer, self._cost, self._read_around = analyzer, cost, around
+        """`around` fetches the turns around the hits; it is called only if the hits leave some budget. Dates are shown
+        in the zone."""
+        self._analyzer, self._cost, self._read_around, self._zone = analyzer, cost, around, zone
         asked = analyzer.asked(query)
         self._terms, self._others = asked.terms, asked.others
-        self._hits = [_turn_of(hit) for hit in hits]
+        self._hits = [_turn_of(hit, zone) for hit in hits]
         self._best = {turn.message_id for turn in self._hits[:BEST_HITS]}
         self._around: list[QuotedTurn] | None = None
         self._readers: dict[UUID, Reader] = {}
@@ -157,7 +164,7 @@ class Packer:
     def _turns_around(self) -> list[QuotedTurn]:
         if self._around is None:
             found = self._read_around() if self._read_around else ()
-            self._around = [_neighbor_turn(hit, turn) for hit, turns in found for turn in turns]
+            self._around = [_neighbor_turn(hit, turn, self._zone) for hit, turns in found for turn in turns]
         return self._around
 
     def _reader(self, turn: QuotedTurn) -> Reader:
@@ -226,19 +233,20 @@ class _Budget:
         return Packed(tuple(memories), self._max_tokens - self.left)
 
 
-def _turn_of(hit: Hit) -> QuotedTurn:
+def _turn_of(hit: Hit, zone: tzinfo) -> QuotedTurn:
     text = message_text(hit.content) or hit.snippet
     matched = Span(hit.snippet_start, hit.snippet_end)
     who = _name(hit.sender_name, hit.role)
     note = marking.text_for_model(hit.corrected_by)
-    sent = (hit.message_id, hit.session_id, hit.seq, hit.timestamp, who, text)
+    sent = (hit.message_id, hit.session_id, hit.seq, hit.timestamp.astimezone(zone), who, text)
     return QuotedTurn(*sent, hit.score, matched, note, hit.superseded_by)
 
 
-def _neighbor_turn(hit: Hit, turn: Mapping[str, Any]) -> QuotedTurn:
+def _neighbor_turn(hit: Hit, turn: Mapping[str, Any], zone: tzinfo) -> QuotedTurn:
     who = _name(turn["sender_name"], turn["role"])
     text = message_text(turn["content"])
-    return QuotedTurn(turn["message_id"], hit.session_id, turn["seq"], turn["timestamp"], who, text)
+    sent_at = turn["timestamp"].astimezone(zone)
+    return QuotedTurn(turn["message_id"], hit.session_id, turn["seq"], sent_at, who, text)
 
 
 def _name(sender_name: str | None, role: str) -> str:

@@ -8,14 +8,14 @@ from uuid import UUID, uuid4
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
+from memorybase import errors, time_zones
 from memorybase.database import clock, engine
 from memorybase.models import Flow
 from memorybase.queries import flows, retention
 from memorybase.queries.ownership import not_found
 from memorybase.services import Services
 
-CHANGEABLE = ("name", "retain_days", "standing")
+CHANGEABLE = ("name", "retain_days", "standing", "time_zone")
 
 
 def create_flow(
@@ -23,6 +23,7 @@ def create_flow(
     user_id: UUID,
     *,
     name: str,
+    time_zone: str | None = None,
     flow_id: UUID | None = None,
     external_id: str | None = None,
     before_commit: Callable[[OrmSession, Flow], object] | None = None,
@@ -32,6 +33,7 @@ def create_flow(
         services,
         user_id,
         name=name,
+        time_zone=time_zone,
         flow_id=flow_id or uuid4(),
         external_id=external_id,
         rename=False,
@@ -48,6 +50,7 @@ def put_flow(
     *,
     name: str,
     flow_id: UUID,
+    time_zone: str | None = None,
     external_id: str | None = None,
     rename: bool = True,
     before_commit: Callable[[OrmSession, Flow], object] | None = None,
@@ -55,8 +58,9 @@ def put_flow(
     """Create or rename the flow with the runtime's own id; also returns whether it is new. `before_commit` is called
     in the transaction that creates it.
 
-    Raises NotFound for another user's id, Conflict while the flow is being deleted.
+    Raises NotFound for another user's id, Conflict while the flow is being deleted, InvalidRequest for a time zone.
     """
+    time_zones.checked(time_zone)
 
     def put() -> tuple[Flow, bool]:
         with services.database.transaction() as db:
@@ -68,6 +72,7 @@ def put_flow(
                     external_id=external_id,
                     name=name,
                     standing=False,
+                    time_zone=time_zone or time_zones.DEFAULT,
                     created_at=clock.now(db),
                 )
                 db.add(flow)
@@ -81,6 +86,7 @@ def put_flow(
                 raise errors.Conflict("The flow is being deleted", field="flow_id", value=flow_id)
             if rename:
                 existing.name = name
+                existing.time_zone = time_zone or existing.time_zone
             return existing, False
 
     try:
@@ -92,11 +98,12 @@ def put_flow(
 
 def update_flow(services: Services, user_id: UUID, flow_id: UUID, changes: Mapping[str, Any]) -> Flow:
     """Change the name, how many days the flow keeps messages (None: for ever; the sweeper's next pass deletes what is
-    older), or whether its contexts contain standing statements. Raises NotFound, InvalidRequest."""
+    older), whether its contexts contain standing statements, or its time zone. Raises NotFound, InvalidRequest."""
     for name in changes:
         if name not in CHANGEABLE:
             raise errors.InvalidRequest(f"{name} of a flow cannot be changed", field=name, limit=list(CHANGEABLE))
     retention.check_retain_days(changes.get("retain_days"))
+    time_zones.checked(changes.get("time_zone"))
     with services.database.transaction() as db:
         flow = flows.lock_flow(db, flow_id)
         if flow is None or flow.user_id != user_id or flow.deleting_at is not None:

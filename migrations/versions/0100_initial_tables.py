@@ -136,6 +136,7 @@ def upgrade() -> None:
         sa.Column("retain_days", sa.Integer(), nullable=True),
         sa.Column("retention_due_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("standing", sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column("time_zone", sa.String(length=64), server_default="UTC", nullable=False),
         sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_flows_user_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_flows")),
         sa.UniqueConstraint("user_id", "external_id", name=op.f("uq_flows_user_id_external_id")),

@@ -31,6 +31,7 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.metrics",
         "memorybase.models",
         "memorybase.retry_after",  # a header that each client of a service reads
+        "memorybase.time_zones",
         "memorybase.validation",
         "memorybase.vector_stores",
     },

@@ -94,7 +94,7 @@ export class Operations extends Transport {
     );
   }
 
-  /** Rename a flow, or set how many days it keeps messages. Older ones are deleted by the sweeper's next pass. */
+  /** Change a flow. Messages older than the days that it keeps are deleted by the sweeper's next pass. */
   updateFlow(
     flowId: string,
     fields: Fields<"update_flow"> = {},

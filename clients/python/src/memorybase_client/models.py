@@ -1122,6 +1122,8 @@ class FlowView(Answer):
     """Days until what was captured is deleted; null: it is kept."""
     standing: bool | None = None
     """Whether contexts contain the end user's standing statements unless the call says otherwise."""
+    time_zone: str | None = None
+    """IANA name of the zone whose days queries and contexts mean, unless the call says one."""
 
 
 class FlushResult(Answer):

@@ -75,14 +75,23 @@ class AsyncOperations(AsyncTransport):
         call = Call("GET", "/flows", params={"page": page, "size": size, "offset": offset, "cursor": cursor})
         return self._listing(call, models.Page[models.FlowView])
 
-    async def create_flow(self, *, name: str, idempotency_key: str | None = None) -> models.FlowView:
+    async def create_flow(
+        self, *, name: str, idempotency_key: str | None = None, time_zone: str | None = None
+    ) -> models.FlowView:
         """Create a flow with a generated id. To choose the id, use PUT /flows/{flow_id}.
 
         name: The name, for people.
         idempotency_key: A random string, new for each request and the same in its repetitions, which get the
         first answer. Default: a new one for each call.
+        time_zone: IANA name of the zone whose days queries and contexts mean, such as `Europe/Berlin`, unless
+        the call says one. Null: `UTC`, or as it is.
         """
-        call = Call("POST", "/flows", content=json_of({"name": name}), idempotency_key=idempotency_key or new_key())
+        call = Call(
+            "POST",
+            "/flows",
+            content=json_of({"name": name, "time_zone": time_zone}),
+            idempotency_key=idempotency_key or new_key(),
+        )
         return await self._call(call, models.FlowView)
 
     async def get_flow(self, flow_id: str | UUID) -> models.FlowView:
@@ -93,13 +102,17 @@ class AsyncOperations(AsyncTransport):
         call = Call("GET", f"/flows/{segment(flow_id, 'flow_id')}")
         return await self._call(call, models.FlowView)
 
-    async def put_flow(self, flow_id: str | UUID, *, name: str) -> models.FlowView:
+    async def put_flow(self, flow_id: str | UUID, *, name: str, time_zone: str | None = None) -> models.FlowView:
         """Create a flow with your own id (201), or rename it (200).
 
         flow_id: A UUID, or any string.
         name: The name, for people.
+        time_zone: IANA name of the zone whose days queries and contexts mean, such as `Europe/Berlin`, unless
+        the call says one. Null: `UTC`, or as it is.
         """
-        call = Call("PUT", f"/flows/{segment(flow_id, 'flow_id')}", content=json_of({"name": name}))
+        call = Call(
+            "PUT", f"/flows/{segment(flow_id, 'flow_id')}", content=json_of({"name": name, "time_zone": time_zone})
+        )
         return await self._call(call, models.FlowView)
 
     async def update_flow(
@@ -109,19 +122,21 @@ class AsyncOperations(AsyncTransport):
         name: str | None = None,
         retain_days: int | None = None,
         standing: bool | None = None,
+        time_zone: str | None = None,
     ) -> models.FlowView:
-        """Rename a flow, or set how many days it keeps messages. Older ones are deleted by the sweeper's next
-        pass.
+        """Change a flow. Messages older than the days that it keeps are deleted by the sweeper's next pass.
 
         flow_id: A UUID, or the id that the caller chose.
         name: The new name.
         retain_days: Days until what was captured is deleted; null: it is kept.
         standing: Whether contexts contain the end user's standing statements unless the call says otherwise.
+        time_zone: IANA name of the zone whose days queries and contexts mean, such as `Europe/Berlin`, unless
+        the call says one.
         """
         call = Call(
             "PATCH",
             f"/flows/{segment(flow_id, 'flow_id')}",
-            content=json_of({"name": name, "retain_days": retain_days, "standing": standing}),
+            content=json_of({"name": name, "retain_days": retain_days, "standing": standing, "time_zone": time_zone}),
         )
         return await self._call(call, models.FlowView)
 
@@ -2239,6 +2254,7 @@ class AsyncOperations(AsyncTransport):
         half_life_days: float | None = None,
         fold_alike: bool | None = None,
         corrections: bool | None = None,
+        time_zone: str | None = None,
         facts: bool | None = None,
     ) -> models.SearchAnswer:
         """Search the messages of a memory base, best first, including those not ingested yet.
@@ -2265,6 +2281,7 @@ class AsyncOperations(AsyncTransport):
         fold_alike: Of messages with the same text return only the best, with the number of others in `alike`.
         corrections: Rank later statements of the same fact first and say what they correct, in mode `hybrid`.
         Default: unless the embedding model is behind an endpoint.
+        time_zone: IANA name of the zone whose days the query means; null: as the flow says.
         facts: Also return facts that a model derived, in `facts`.
         """
         call = Call(
@@ -2291,6 +2308,7 @@ class AsyncOperations(AsyncTransport):
                     "half_life_days": half_life_days,
                     "fold_alike": fold_alike,
                     "corrections": corrections,
+                    "time_zone": time_zone,
                     "facts": facts,
                 }
             ),
@@ -2319,6 +2337,7 @@ class AsyncOperations(AsyncTransport):
         half_life_days: float | None = None,
         fold_alike: bool | None = None,
         corrections: bool | None = None,
+        time_zone: str | None = None,
         facts: bool | None = None,
         flow_id: str | UUID | None = None,
         memory_base_ids: Sequence[str | UUID] | None = None,
@@ -2347,6 +2366,7 @@ class AsyncOperations(AsyncTransport):
         fold_alike: Of messages with the same text return only the best, with the number of others in `alike`.
         corrections: Rank later statements of the same fact first and say what they correct, in mode `hybrid`.
         Default: unless the embedding model is behind an endpoint.
+        time_zone: IANA name of the zone whose days the query means; null: as the flow says.
         facts: Also return facts that a model derived, in `facts`.
         flow_id: Search every memory base of this flow: a UUID or the caller's id.
         memory_base_ids: Memory bases of one flow or of several.
@@ -2376,6 +2396,7 @@ class AsyncOperations(AsyncTransport):
                     "half_life_days": half_life_days,
                     "fold_alike": fold_alike,
                     "corrections": corrections,
+                    "time_zone": time_zone,
                     "facts": facts,
                     "flow_id": flow_id,
                     "memory_base_ids": memory_base_ids,
@@ -3174,6 +3195,7 @@ class AsyncOperations(AsyncTransport):
         session_id: str | UUID,
         token_budget: int,
         query: str | None = None,
+        time_zone: str | None = None,
         leaf_id: str | UUID | None = None,
         run_id: str | UUID | None = None,
         node_id: str | UUID | None = None,
@@ -3195,6 +3217,7 @@ class AsyncOperations(AsyncTransport):
         token_budget: Maximum tokens of the whole view.
         query: What to recall memories for; without it, none are recalled. Of a longer one the last 8000
         characters count.
+        time_zone: IANA name of the zone whose days the query means and memories show; null: as the flow says.
         leaf_id: Last message of the thread; default: the newest message.
         run_id: The current run; its own messages are left out.
         node_id: The node that asks. With `run_id`, the memory use is recorded.
@@ -3218,6 +3241,7 @@ class AsyncOperations(AsyncTransport):
                     "session_id": session_id,
                     "token_budget": token_budget,
                     "query": query,
+                    "time_zone": time_zone,
                     "leaf_id": leaf_id,
                     "run_id": run_id,
                     "node_id": node_id,
