@@ -32,7 +32,6 @@ _NUMERIC_DATES = (
     rf"(?P<iso>(?<!\d){YEAR}[-/.]\d{{1,2}}[-/.]\d{{1,2}}(?!\d))",
     r"(?P<dmy>(?<![\d.])\d{1,2}[./-]\d{1,2}[./-](?:(?:19|20)\d\d|\d\d)(?![\d/]|\.\d))",
     r"(?P<dm>(?<![\d.])\d{1,2}\.\d{1,2}\.(?!\d))",
-    r"(?P<fraction>(?<![\d./$€£])\d{1,2}[./]\d{1,2}(?![\d./%:]|[^\W\d_]))",
 )
 _DATES = frozenset(("iso", "dmy", "dm", "fraction"))
 _NUMBERS = {"N": "N", "N1": "N", "CM": "M", "CD": "N", "Y": "Y", "Q": "Q"}
@@ -149,6 +148,8 @@ class _Words:
         yield r"(?P<Z1>(?<=[\d.日号號月])\s?[-\u2013\u2014~\uff5e\u301c]\s?(?=\d)|\s?[\u2013\u2014]\s?)"
         yield r"[\s,()\"'-]+"
         yield from _NUMERIC_DATES
+        between = "/" if self._language is None else "[./]"  # the point of English is that of decimal numbers
+        yield rf"(?P<fraction>(?<![\d./$€£])\d{{1,2}}{between}\d{{1,2}}(?![\d./%:]|[^\W\d_]))"
         yield rf"(?P<Y>(?<![\d$€£.,]){YEAR}(?![\d%€]|[.,:]\d)(?:\s?(?:{self._folded(self._words.after_year)}))?)"
         if not has_spaces:
             yield rf"(?P<CM>(?<![\d十])(?:\d{{1,2}}|{_CHINESE_NUMBER})月份?(?![前間间]))"

@@ -67,7 +67,7 @@ def test_a_stretch_in_a_query_has_days_of_the_zone(world: World) -> None:
 
 
 def test_a_flow_is_put_with_a_time_zone_and_keeps_it(world: World) -> None:
-    names = {"name": "flow", "flow_id": world.flow_id}
+    names: dict[str, Any] = {"name": "flow", "flow_id": world.flow_id}
     flow, _ = flows.put_flow(world.services, world.user_id, **names, time_zone=TOKYO)
     assert flow.time_zone == TOKYO
     flow, _ = flows.put_flow(world.services, world.user_id, **names)
