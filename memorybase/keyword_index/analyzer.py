@@ -401,8 +401,8 @@ def _asked(
     `further`: more languages that a word is looked up in. A name is the same word in all of them, and each has a stem
     of its own for it.
     """
-    names = tuple(each.language for each in analyzers)
-    forms = figures.alternatives(analyzers[0].folded(text), names)
+    languages = tuple(each.language for each in analyzers)
+    forms = figures.alternatives(analyzers[0].folded(text), languages)
     words = list(dict.fromkeys(figures.parts(words)))
     stems, *in_others = (each.stems(words) for each in analyzers)
     others: dict[str, dict[str, None]] = {}
@@ -418,7 +418,16 @@ def _asked(
             also |= plain
         others.setdefault(stem, {}).update({term: None for term in also if term != stem})
     alternatives = {stem: tuple(also) for stem, also in others.items() if also}
-    return Asked(tuple(others), alternatives, names[0], frozenset(weak), dict(zip(stems, words, strict=True)), names)
+    named = _names_in(text)
+    return Asked(
+        terms=tuple(others),
+        others=alternatives,
+        language=languages[0],
+        weak=frozenset(weak),
+        words=dict(zip(stems, words, strict=True)),
+        languages=languages,
+        names=frozenset(stem for word, stem in zip(words, stems, strict=True) if word in named),
+    )
 
 
 def _stems(words: list[str], analyzers: Sequence[Analyzer]) -> dict[str, None]:

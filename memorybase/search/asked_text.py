@@ -8,6 +8,7 @@ and the whole.
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from memorybase.caveats import MAX_QUERY_CHARS
@@ -18,6 +19,13 @@ from memorybase.vectors.search import cut_query
 
 MOST_QUESTIONS = 3
 SENTENCE_CHARS = 400
+# Words that end a letter; whoever signs it follows.
+_CLOSING = re.compile(
+    r"\b(?:regards|sincerely|cheers|yours|grüße|grüßen|gruß|cordialement|salutations|saludos|saluti|groet|groeten"
+    r"|atenciosamente|abraços|pozdrawiam|pozdrowienia|saygılarımla|selamlar|уважением|приветом|敬具|此致|順頌)\b",
+    re.IGNORECASE,
+)
+SIGNED_CHARS = 60  # of the longest closing with its name
 QUOTES = " \t\"'\u201c\u201d\u2018\u2019\u00ab\u00bb\u300c\u300d()[]"
 
 
@@ -36,7 +44,7 @@ def read(query: str, language: str) -> AskedText:
         return AskedText(whole, (whole,))
     questions = [number for number, part in enumerate(parts) if _asks(part, language)]
     if not questions:
-        said = [number for number, part in enumerate(parts) if not query_parser.is_small_talk(part, language)]
+        said = [number for number, part in enumerate(parts) if _says_something(part, language)]
         questions = said[-1:]
     if not questions:
         return AskedText(whole, (whole,))
@@ -53,6 +61,12 @@ def _sentences(query: str) -> list[str]:
     if len(query) > 2 * MAX_QUERY_CHARS:
         query = f"{query[:MAX_QUERY_CHARS]}\n{query[-MAX_QUERY_CHARS:]}"
     return [query[start:end] for start, end in sentences(query, SENTENCE_CHARS)]
+
+
+def _says_something(sentence: str, language: str) -> bool:
+    """Whether a sentence is more than a greeting, thanks or a signature."""
+    is_signed = len(sentence) <= SIGNED_CHARS and _CLOSING.search(sentence) is not None
+    return not is_signed and not query_parser.is_small_talk(sentence, language)
 
 
 def _asks(sentence: str, language: str) -> bool:

@@ -42,6 +42,7 @@ WEAK = 0.5  # of an occurrence: a word without the accents that the question has
 MEANT = 0.75  # the same of a word that a misspelled one is read as
 MISSPELLED = 3  # words of a question that are looked up so
 MAX_TERMS = 32  # the rarest words of a question
+FEWEST_DOCUMENTS = 30  # of a store in which what nobody said tells something
 # A search reads at most this many postings, rarest terms first. A term in too many messages says little: its positions
 # are looked up only for the candidates that rarer terms and vectors find.
 POSTINGS_READ = 4_000
@@ -165,11 +166,15 @@ class QueryTerms:
         """Each term's rarity in the flow, 0 to 1."""
         return {term.text: term.rarity for term in self.terms}
 
-    @property
-    def unsaid(self) -> float:
-        """The share of the question's terms, weighted by rarity, that no message of the flow has."""
-        total = sum(term.rarity for term in self.terms)
-        return sum(term.rarity for term in self.terms if not term.messages) / total if total else 0.0
+    def unsaid(self, besides: Collection[str]) -> float:
+        """The share of these of the question's terms, weighted by rarity, that no message of the flow has.
+
+        Rarity is of a store with some messages: of two messages every word is in half of them.
+        """
+        number = max(self.collected.documents, FEWEST_DOCUMENTS)
+        rarities = [(term.messages, _rarity(number, term.messages)) for term in self.terms if term.text in besides]
+        total = sum(rarity for _, rarity in rarities)
+        return sum(rarity for messages, rarity in rarities if not messages) / total if total else 0.0
 
     def best_positions(self, limit: int) -> Positions:
         """The positions with the best scores, best first, among those of the terms and of the turns around them."""
@@ -261,7 +266,7 @@ def find_terms(db: OrmSession, flow_id: UUID, asked: Asked, within: Sequence[tup
     rarities: dict[str, float] = {}
     for text, of_term in keys.items():
         number = sum(message_counts[key] for key in of_term)
-        rarities[text] = math.log(1 + max(0, collected.documents - number + 0.5) / (number + 0.5)) / rarest
+        rarities[text] = _rarity(collected.documents, number) / rarest
     chosen = sorted(rarities, key=lambda text: -rarities[text])[:MAX_TERMS]
     counts, known = message_counts, None
     if within is not None:
@@ -277,6 +282,11 @@ def find_terms(db: OrmSession, flow_id: UUID, asked: Asked, within: Sequence[tup
         loaded.append(Term(text, keys[text], rarities[text], number, *found, common=common))
     best = (K1 + 1) * math.sqrt(sum(rarities[text] for text in chosen))
     return QueryTerms(loaded, collected, best or 1.0, meant, asked.names)
+
+
+def _rarity(documents: int, number: int) -> float:
+    """The inverse document frequency of a term that so many of the documents have."""
+    return math.log(1 + max(0, documents - number + 0.5) / (number + 0.5))
 
 
 def _keys(

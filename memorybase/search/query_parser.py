@@ -69,7 +69,7 @@ _WORDS = re.compile(r"[\w\u0900-\u0df3'\u2019-]+")  # Indic vowel signs are no w
 _SMALL_TALK = frozenset(
     "hi hello hey hiya yo thanks thank thx ty ok okay yes yeah yep nope bye goodbye good morning evening afternoon "
     "night great nice cool fine sure perfect awesome wow hm hmm lol haha please welcome sorry alright go continue "
-    "lot much "
+    "lot much right really "
     "hallo danke ja nein bitte guten gute morgen abend tschüss dank wiedersehen bonjour bonsoir salut merci oui non "
     "au revoir hola gracias sí buenos buenas adiós ciao grazie prego buongiorno buonasera buonanotte arrivederci sì "
     "olá oi obrigado obrigada sim bom boa tchau hoi bedankt nee doei goedemorgen goedemiddag goedenavond cześć "
@@ -110,6 +110,7 @@ class Question:
     is_question: bool  # by its first word in English, or its mark
     periods: tuple[Period, ...]
     is_time_alone: bool  # it names a time, and besides asks only what was said or happened then
+    besides_times: frozenset[str]  # the terms that are no part of a time: those of a time are seldom said at that time
     asked_at: datetime
     asks_first: bool = False  # of several events
     asks_latest: bool = False
@@ -167,6 +168,7 @@ def parse(
         is_question=bool(_IS_QUESTION.search(query.casefold())),
         periods=times.periods,
         is_time_alone=_is_time_alone(times, own, names),
+        besides_times=_besides_times(times, own, asked),
         asked_at=now,
         asks_first=not times.periods and bool(_ASKS_FIRST.search(folded)),
         asks_latest=not times.periods and bool(_ASKS_LATEST.search(folded)),
@@ -222,6 +224,7 @@ def _foreign(
         is_question=bool(_IS_QUESTION.search(query.casefold())),
         periods=times.periods,
         is_time_alone=_is_time_alone(times, own, names),
+        besides_times=_besides_times(times, own, asked),
         asked_at=now,
         asks_first=not times.periods and "asks_first" in asks,
         asks_latest=not times.periods and "asks_latest" in asks,
@@ -237,6 +240,10 @@ def _is_time_alone(times: periods.Named, own: keywords.Analyzer, names: Collecti
     if not times.periods or names:
         return False
     return not date_tokens.says_more(times.rest, own.known, own.kept(own.words(times.rest)))
+
+
+def _besides_times(times: periods.Named, own: keywords.Analyzer, asked: Asked) -> frozenset[str]:
+    return frozenset(own.terms(times.rest) if times.periods else asked.terms).intersection(asked.terms)
 
 
 def _is_small_talk(query: str, own: keywords.Analyzer) -> bool:

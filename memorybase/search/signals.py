@@ -102,7 +102,9 @@ def read(
         matched = MatchedTokens(matrix, stored, tokens, _token_weights(question, query, tokens, terms))
         columns["match"] = matched.matches()
     is_new = 1 - columns["repeats"]
-    return Signals(columns, words.covered * is_new, fluency, words.named * is_new, terms.unsaid, matched)
+    return Signals(
+        columns, words.covered * is_new, fluency, words.named * is_new, terms.unsaid(question.besides_times), matched
+    )
 
 
 def fluency_of(query: str, tokens: QueryTokens | None) -> float:
