@@ -22,7 +22,7 @@ SENTENCE_CHARS = 400
 # Words that end a letter; whoever signs it follows.
 _CLOSING = re.compile(
     r"\b(?:regards|sincerely|cheers|yours|grüße|grüßen|gruß|cordialement|salutations|saludos|saluti|groet|groeten"
-    r"|atenciosamente|abraços|pozdrawiam|pozdrowienia|saygılarımla|selamlar|уважением|приветом|敬具|此致|順頌)\b",
+    r"|atenciosamente|abraços|pozdrawiam|pozdrowienia|sayg\w*|selamlar|уважением|приветом|敬具|此致|順頌)\b",
     re.IGNORECASE,
 )
 SIGNED_CHARS = 60  # of the longest closing with its name

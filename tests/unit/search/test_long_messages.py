@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -14,12 +14,12 @@ from harness.rows import each_row
 from memorybase import errors
 from memorybase.search import long_messages
 from memorybase.search.embedded import Embedded
-from memorybase.search.long_messages import READ, READ_CHARS, LongCandidates, best_of, passages_of
+from memorybase.search.long_messages import READ, READ_CHARS, LocatedText, LongCandidates, best_of, passages_of
+from memorybase.search.passages import Span
 from memorybase.search.scoring import Weights
-from memorybase.search.signals import Passages
 
 WEIGHTS = Weights("default", 0.0, {"dense": 1.0})
-TERMS: Any = SimpleNamespace(rarities={"berth": 1.0, "boat": 0.2})
+TERMS: Any = SimpleNamespace(rarities_in_texts={"berth": 1.0, "boat": 0.2})
 FILLER = "Nothing of the kind is said in this sentence. " * 40
 ANSWER = "The berth of the boat is number twelve."
 LONG = f"{FILLER}{ANSWER} {FILLER}"
@@ -53,7 +53,9 @@ def test_no_more_than_a_few_are_read_and_none_without_token_vectors() -> None:
 def passages(*texts: str, query: str = "Which berth has the boat?") -> dict[int, str]:
     found: Any = [SimpleNamespace(message_id=UUID(int=number)) for number in range(len(texts))]
     contents = {UUID(int=number): text for number, text in enumerate(texts)}
-    return passages_of(found, range(len(texts)), contents, TERMS, query, "english")
+    located = passages_of(found, range(len(texts)), contents, TERMS, query, "english")
+    assert all(contents[UUID(int=number)][slice(*each.span)] == each.text for number, each in located.items())
+    return {number: each.text for number, each in located.items()}
 
 
 def test_the_passage_with_most_of_the_terms_is_taken_wherever_it_stands() -> None:
@@ -77,25 +79,42 @@ def test_what_is_read_has_a_bound_but_the_best_is_always_read() -> None:
     assert list(passages(LONG, longest, LONG)) == [0]
 
 
+class Shown(NamedTuple):
+    """What a comparison reads of a candidate."""
+
+    passage: Span | None
+
+
+def located(texts: dict[int, str]) -> dict[int, LocatedText]:
+    return {index: LocatedText(text, Span(0, len(text))) for index, text in texts.items()}
+
+
 class TestCompare:
     @pytest.fixture
     def embedder(self) -> FakeEmbedder:
         return FakeEmbedder()
 
-    def compared(self, embedder: FakeEmbedder, texts: dict[int, str]) -> dict[int, Passages]:
-        added: dict[int, Passages] = {}
-        counted: Any = SimpleNamespace(add_passages=added.update)
+    def compared(self, embedder: FakeEmbedder, texts: dict[int, str]) -> dict[int, tuple[float, bytes]]:
+        added: dict[int, tuple[float, bytes]] = {}
+        counted: Any = SimpleNamespace(
+            add_passage=lambda index, cosine, vectors: added.update({index: (cosine, vectors)}),
+            update_matches=lambda: None,
+        )
         query = Embedded(embedder, embedder.embed_query("berth of the boat"), None)
         embedder.embedded.clear()
-        LongCandidates(counted, query, texts).compare()
+        found: Any = [Shown(None) for _ in range(5)]
+        compared: Any = LongCandidates(counted, query, located(texts)).compare(found)
+        assert {index: each.passage for index, each in enumerate(compared) if each.passage} == {
+            index: Span(0, len(text)) for index, text in texts.items()
+        }
         return added
 
     def test_each_passage_is_embedded_once_and_counted_for_its_message(self, embedder: FakeEmbedder) -> None:
         added = self.compared(embedder, {4: "nothing else", 2: "berth of the boat"})
         assert embedder.embedded == ["nothing else", "berth of the boat"]
-        assert added[2].cosine == pytest.approx(1, abs=1e-4)
-        assert 0 <= added[4].cosine < 0.9
-        assert added[2].vectors
+        assert added[2][0] == pytest.approx(1, abs=1e-4)
+        assert 0 <= added[4][0] < 0.9
+        assert added[2][1]
         assert self.compared(embedder, {}) == {}
         assert embedder.embedded == []
 
@@ -103,8 +122,9 @@ class TestCompare:
     def test_a_search_goes_on_with_what_is_stored_if_the_model_fails(
         self, embedder: FakeEmbedder, error: errors.MemorybaseError
     ) -> None:
-        counted: Any = SimpleNamespace(add_passages=lambda _: pytest.fail("nothing was compared"))
+        counted: Any = SimpleNamespace(add_passage=lambda *_: pytest.fail("nothing was compared"))
         query = Embedded(embedder, embedder.embed_query("berth"), None)
         embedder.fail_with(error)
-        LongCandidates(counted, query, {0: "berth"}).compare()
+        found: Any = [Shown(None)]
+        assert LongCandidates(counted, query, located({0: "berth"})).compare(found) == found
         embedder.fail_with(None)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-import pytest
 from harness.rows import each_row
+from numpy.typing import NDArray
 
 from memorybase.search.scoring import (
     BANDS,
@@ -16,8 +17,9 @@ from memorybase.search.scoring import (
     FAIR,
     FLOOR,
     GOOD,
+    KEPT,
+    KEPT_COVERED,
     KIND,
-    LEAST_EVIDENCE,
     MIN_SCORE,
     PARTS,
     SIGNALS,
@@ -76,29 +78,43 @@ def test_bands_cover_every_score_in_order() -> None:
 
 
 @each_row(
-    ("shares", "evidence", "recalled"),
+    ("shares", "covered", "evidence", "recalled"),
     [
-        ((0.9, 0.4, 0.01), 0.9, 3),
-        ((0.9, 0.9 * FLOOR, 0.89 * FLOOR), 0.9, 2),  # down to the floor
-        ((1e-6, 1e-7), ENOUGH_EVIDENCE, 2),  # the floor is of the best share, however small that is
-        ((0.99, 0.9), ENOUGH_EVIDENCE - 1e-6, 0),
-        ((1.0,), 0.0, 0),
-        ((), 0.9, 0),
+        ((0.9, 0.4, 0.01), (), 0.9, 3),
+        ((0.9, *[0.8 * FLOOR * 0.9**n for n in range(KEPT)]), (), 0.9, KEPT),  # one of them is the best itself
+        ((0.9, *[0.99**n * FLOOR for n in range(KEPT)]), (), 0.9, KEPT + 1),
+        ((0.9, *[0.8 * FLOOR * 0.9**n for n in range(KEPT)]), (KEPT_COVERED,) * (KEPT + 1), 0.9, KEPT + 1),
+        ((1e-6, 1e-7), (), ENOUGH_EVIDENCE, 2),
+        ((0.99, 0.9), (1.0, 1.0), ENOUGH_EVIDENCE - 1e-6, 0),
+        ((1.0,), (), 0.0, 0),
+        ((), (), 0.9, 0),
     ],
 )
 def test_scores_reach_the_minimum_only_if_the_store_answers(
-    shares: Sequence[float], evidence: float, recalled: int
+    shares: Sequence[float], covered: Sequence[float], evidence: float, recalled: int
 ) -> None:
-    scores = scores_of(np.array(shares), evidence)
-    assert [score >= MIN_SCORE for score in scores] == [number < recalled for number in range(len(shares))]
+    of_words = np.array(covered) if covered else np.zeros(len(shares))
+    scores = scores_of(np.array(shares), evidence, of_words)
+    assert sum(score >= MIN_SCORE for score in scores) == recalled
     assert list(scores) == sorted(scores, reverse=True)
+    assert len(set(np.round(scores, 6))) == len(shares) or recalled == 0, "rounding keeps their order"
     assert all(0 <= score <= 1 for score in scores)
 
 
 def test_scores_keep_the_order_without_any_evidence() -> None:
-    best, other = scores_of(np.array([0.9, 0.3]), 0.0)
-    assert best == pytest.approx(MIN_SCORE * 0.9 * LEAST_EVIDENCE)
-    assert best > other > 0
+    best, other = scores_of(np.array([0.9, 0.3]), 0.0, np.zeros(2))
+    assert MIN_SCORE > best > other > 0
+
+
+@dataclass
+class Shown:
+    """What Evidence reads."""
+
+    columns: dict[str, NDArray[np.float64]]
+    covered: NDArray[np.float64]
+    named: NDArray[np.float64]
+    fluency: float
+    unsaid: float
 
 
 def evidence(
@@ -107,8 +123,11 @@ def evidence(
     covered: Sequence[float] = (0.7, 0.3),
     fluency: float = 1.0,
     unsaid: float = 0.0,
+    named: Sequence[float] = (0.0, 0.0),
 ) -> float:
-    return EVIDENCE.of({"dense": np.array(dense)}, np.array(sums), np.array(covered), fluency, unsaid)
+    shown = Shown({"dense": np.array(dense)}, np.array(covered), np.zeros(len(sums)), fluency, unsaid)
+    shown.named[: len(named)] = named
+    return EVIDENCE.of(shown, np.array(sums))
 
 
 def test_evidence_is_a_chance_and_follows_what_the_best_candidates_show() -> None:
@@ -117,6 +136,7 @@ def test_evidence_is_a_chance_and_follows_what_the_best_candidates_show() -> Non
     assert evidence(sums=(9.0, 4.0)) > usual
     assert evidence(dense=(0.6, 0.7)) > usual, "whichever of the best has it"
     assert evidence(unsaid=0.5) < usual
+    assert evidence(named=(0.0, 0.8)) > usual, "a rare name is the same in every language"
     assert evidence(covered=(1.0, 1.0)) == usual, "words do not decide where the model knows them"
     unsure = evidence(fluency=0.0)
     assert evidence(fluency=0.0, covered=(1.0, 0.3)) > unsure
