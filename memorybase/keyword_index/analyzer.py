@@ -109,7 +109,7 @@ class Asked:
 
     `others`: what else stands for a term: stems in other languages that messages may be indexed in, its word without
     accents, other forms of a number or a date. `weak`: those of all these that are less likely meant. `words`: of the
-    terms. `languages`: of the analyzers, its own first. `names`: the terms that look like names.
+    terms. `languages`: of the analyzers, its own first.
     """
 
     terms: tuple[str, ...]
@@ -118,7 +118,6 @@ class Asked:
     weak: frozenset[str]
     words: Mapping[str, str]
     languages: tuple[str, ...]
-    names: frozenset[str] = frozenset()
 
 
 class Analyzer:
@@ -418,7 +417,6 @@ def _asked(
             also |= plain
         others.setdefault(stem, {}).update({term: None for term in also if term != stem})
     alternatives = {stem: tuple(also) for stem, also in others.items() if also}
-    named = _names_in(text)
     return Asked(
         terms=tuple(others),
         others=alternatives,
@@ -426,7 +424,6 @@ def _asked(
         weak=frozenset(weak),
         words=dict(zip(stems, words, strict=True)),
         languages=languages,
-        names=frozenset(stem for word, stem in zip(words, stems, strict=True) if word in named),
     )
 
 

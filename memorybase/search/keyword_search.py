@@ -143,7 +143,6 @@ class WordMeasures(NamedTuple):
     before: Floats  # BM25 of the turn before
     words: Floats  # how many words of the turn are the question's
     covered: Floats  # the share of the question's terms that the turn has, weighted by rarity: 0 to 1
-    named: Floats  # the rarity of the rarest name of the question that the turn has
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +153,6 @@ class QueryTerms:
     collected: Collected
     best_possible: float  # the divisor of every score
     meant: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by terms that the flow lacks: the nearest
-    names: Collection[str] = ()  # those of the terms that look like names
 
     @property
     def rarities_in_texts(self) -> dict[str, float]:
@@ -205,13 +203,11 @@ class QueryTerms:
         terms = self._completed(db, positions).terms
         average = self.collected.terms / max(1, self.collected.documents) or 1.0
         damping = K1 * (1 - B + B * lengths_before / average)
-        nearby, before, words, covered, named = (np.zeros(len(positions)) for _ in range(5))
+        nearby, before, words, covered = (np.zeros(len(positions)) for _ in range(4))
         for term in terms:
             times = term.times_at(positions)
             words += times
             covered += term.rarity * (times > 0)
-            if term.text in self.names:
-                named = np.maximum(named, term.rarity * (times > 0))
             before += _saturated(term, term.times_at(positions - 1), damping)
             for step, weight in neighbor_weights.items():
                 times = times + STEP_WEIGHTS[step] * weight * term.times_at(positions + step)
@@ -222,7 +218,6 @@ class QueryTerms:
             before / self.best_possible,
             words,
             covered / total if total else covered,
-            named,
         )
 
     def _completed(self, db: OrmSession, positions: Positions) -> QueryTerms:
@@ -281,7 +276,7 @@ def find_terms(db: OrmSession, flow_id: UUID, asked: Asked, within: Sequence[tup
         number = sum(message_counts[key] for key in keys[text])
         loaded.append(Term(text, keys[text], rarities[text], number, *found, common=common))
     best = (K1 + 1) * math.sqrt(sum(rarities[text] for text in chosen))
-    return QueryTerms(loaded, collected, best or 1.0, meant, asked.names)
+    return QueryTerms(loaded, collected, best or 1.0, meant)
 
 
 def _rarity(documents: int, number: int) -> float:

@@ -58,7 +58,7 @@ def score(
     recency = np.array([_recency(half_life, each.features.timestamp, question.asked_at) for each in candidates])
     evidence = _evidence(request, question, read, weights.sums(columns))
     shares = shares * recency
-    scores = shares if evidence is None else scoring.scores_of(shares, evidence, read.covered)
+    scores = shares if evidence is None else scoring.scores_of(shares, evidence, read)
     return [
         candidate._replace(
             score=round(float(scores[index]), SCORE_DIGITS),

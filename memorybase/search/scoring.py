@@ -133,8 +133,6 @@ class Shown(Protocol):
     @property
     def covered(self) -> Floats: ...
     @property
-    def named(self) -> Floats: ...
-    @property
     def fluency(self) -> float: ...
     @property
     def unsaid(self) -> float: ...
@@ -157,7 +155,6 @@ class Evidence:
     total: float  # the highest sum of the signals
     unsaid: float  # the share of the question's words, by rarity, that nobody has ever said here
     covered: float  # the largest share of its words, by rarity, that one of them has, as far as the model is unsure
-    named: float  # the rarity of the rarest name that one of them has: a name is the same in every language
 
     def of(self, read: Shown, sums: Floats) -> float:
         """The chance. `sums`: of the signals of each candidate."""
@@ -165,29 +162,30 @@ class Evidence:
         logit = self.bias + self.total * float(sums[best[0]]) + self.unsaid * read.unsaid
         logit += self.cosine * read.fluency * float(np.max(read.columns["dense"][best]))
         logit += self.covered * (1 - read.fluency) * float(np.max(read.covered[best]))
-        logit += self.named * float(np.max(read.named[best]))
         return 1 / (1 + math.exp(-logit))
 
 
-EVIDENCE = Evidence(bias=-4.56, cosine=2.29, total=0.54, unsaid=-2.88, covered=4.6, named=0.0)
+EVIDENCE = Evidence(bias=-4.56, cosine=2.29, total=0.54, unsaid=-2.88, covered=4.6)
 ENOUGH_EVIDENCE = 0.5
 # Of a question about a time alone with messages of that time: the time is the evidence.
 TIME_EVIDENCE = 0.9
 LEAST_EVIDENCE = 0.01  # also of small talk, which asks for nothing: scores keep their order
 
 
-def scores_of(shares: Floats, evidence: float, covered: Floats) -> Floats:
+def scores_of(shares: Floats, evidence: float, read: Shown) -> Floats:
     """The scores of one search, from each candidate's share of the competition, in whose order they are.
 
-    From MIN_SCORE on what is recalled: nothing unless the store answers the question, then all but what shows nothing:
-    beyond the best KEPT, with a share below the floor and few of the question's words (`covered`, by rarity). A small
-    share alone leaves nothing out, since one strong message makes all others' small: also that of the newer statement.
+    From MIN_SCORE on what is recalled: nothing unless the store answers the question, then all down to the floor. A
+    small share alone leaves nothing out, since one strong message makes all others' small, also that of the newer
+    statement: what has many of the question's words stays, and of the best KEPT whatever is near in words or meaning.
     """
     evidence = max(evidence, LEAST_EVIDENCE)
     rank = np.empty(len(shares))
     rank[np.argsort(-shares, kind="stable")] = np.arange(len(shares))
-    is_recalled = (rank < KEPT) | (shares >= FLOOR * np.max(shares, initial=0.0)) | (covered >= KEPT_COVERED)
-    is_recalled &= evidence >= ENOUGH_EVIDENCE
+    is_near = (read.covered > 0) | (read.columns["dense"] * read.fluency >= NEAR)
+    is_recalled = shares >= FLOOR * np.max(shares, initial=0.0)
+    is_recalled |= (rank < KEPT) & is_near | (read.covered >= KEPT_COVERED)
+    is_recalled &= (evidence >= ENOUGH_EVIDENCE) & (read.columns["repeats"] == 0)
     ordered = shares * evidence * (1 - MIN_SCORE) + (len(shares) - rank) * SMALLEST_STEP
     return np.where(is_recalled, MIN_SCORE + ordered, MIN_SCORE * np.minimum(ordered, LARGEST_WEAK))
 
@@ -284,6 +282,7 @@ MIN_SCORE = 0.05
 # What a context recalls at the least, and at the most: `make bench-lives` and `make bench-context` show the answers
 # that further messages bring, and what they cost.
 KEPT, KEPT_COVERED, FLOOR = 10, 0.3, 0.001
+NEAR = 0.25  # cosine
 SMALLEST_STEP = 1e-6  # between two scores, so that rounding keeps their order
 LARGEST_WEAK = 0.99
 MIN_COSINE = 0.3  # in mode dense: unrelated sentences seldom reach it, related ones usually do

@@ -210,8 +210,10 @@ def _prepare(db: OrmSession, services: Services, user_id: UUID, request: SearchR
 
 
 def _within_time(request: SearchRequest, question: Question) -> SearchRequest:
-    """Of a question about a time alone no word and no vector finds what was said then: the filter does."""
-    if not question.is_time_alone or request.since is not None or request.until is not None:
+    """Of a question about a time alone no word and no vector finds what was said then: the filter does. A date in
+    figures may be looked for as well."""
+    asks = question.is_time_alone and any(character.isalpha() for character in request.query)
+    if not asks or request.mode == "keyword" or request.since is not None or request.until is not None:
         return request
     named = [period.latest(question.asked_at) for period in question.periods]
     until = max(period.end for period in named) - timedelta(microseconds=1)

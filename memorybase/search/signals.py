@@ -56,7 +56,6 @@ class Signals:
     columns: dict[str, Floats]
     covered: Floats  # the share of the question's words that each candidate has; 0 if it repeats the question
     fluency: float  # how well the model knows the question's words, 0 to 1
-    named: Floats  # the rarity of the rarest name of the question that each candidate has
     unsaid: float  # the share of the question's words, by rarity, that no message of the flow has
     tokens: MatchedTokens | None
 
@@ -101,9 +100,8 @@ def read(
         )
         matched = MatchedTokens(matrix, stored, tokens, _token_weights(question, query, tokens, terms))
         columns["match"] = matched.matches()
-    is_new = 1 - columns["repeats"]
     return Signals(
-        columns, words.covered * is_new, fluency, words.named * is_new, terms.unsaid(question.besides_times), matched
+        columns, words.covered * (1 - columns["repeats"]), fluency, terms.unsaid(question.besides_times), matched
     )
 
 

@@ -81,7 +81,7 @@ def test_words_that_the_flow_knows_cost_nothing(world: World, base: UUID, monkey
 def test_words_of_another_flow_are_not_read(world: World) -> None:
     with world.services.database.reading() as db:
         assert misspelled.meant(db, world.flow_id, "antibiotik", ("english",))
-        assert misspelled.meant(db, UUID(int=1), "antibiotik", ("english",)) == []
+        assert misspelled.meant(db, UUID(int=1), "antibiotik", ("english",)) == {}
 
 
 def test_packed_postings_are_known_too(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +96,7 @@ def test_packed_postings_are_known_too(world: World, monkeypatch: pytest.MonkeyP
 @pytest.mark.usefixtures("base")
 def test_each_near_word_that_is_known_is_one_row_read(world: World) -> None:
     world.say("often", *["an accommodation"] * 60)
-    terms = list(range(400)) + misspelled._keys(world.flow_id, ["accommodation"], ("english",))
+    terms = list(range(400)) + list(misspelled._keys(world.flow_id, ["accommodation"], ("english",)))
     with world.services.database.reading() as db, recorded(world.services.database.engine) as sent:
         assert len(postings.known(db, terms)) == 1
     ((statement, parameters),) = [each for each in sent if IS_LOOKUP in each[0]]

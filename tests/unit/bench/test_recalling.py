@@ -44,7 +44,6 @@ def test_the_values_of_a_fit_are_what_evidence_multiplies() -> None:
     read = SimpleNamespace(
         columns={"dense": np.array([0.2, 0.6])},
         covered=np.array([0.9, 0.1]),
-        named=np.array([0.4, 0.0]),
         fluency=0.75,
         unsaid=0.25,
     )
@@ -52,7 +51,7 @@ def test_the_values_of_a_fit_are_what_evidence_multiplies() -> None:
     values = evidence.values_of(*shown)
     assert evidence.chance(EVIDENCE, values) == pytest.approx(EVIDENCE.of(*shown))
     assert dict(zip(evidence.NAMES, values, strict=True)) == pytest.approx(
-        {"bias": 1, "cosine": 0.75 * 0.6, "total": 31, "unsaid": 0.25, "covered": 0.25 * 0.9, "named": 0.4}
+        {"bias": 1, "cosine": 0.75 * 0.6, "total": 31, "unsaid": 0.25, "covered": 0.25 * 0.9}
     )
 
 
@@ -62,7 +61,7 @@ def test_a_fit_tells_questions_with_an_answer_from_others_of_left_out_conversati
     for number in range(400):
         is_answered = number % 4 == 0
         total = rng.gauss(12.0 if is_answered else 6.0, 1.5)
-        values = (1.0, rng.random(), total, rng.random(), 0.0, rng.random())
+        values = (1.0, rng.random(), total, rng.random(), 0.0)
         asked.append(Asked(values, is_answered, group=f"g{number % 3}", conversation=f"c{number % 5}"))
     found = evidence.report(asked)
     assert found["weights"]["total"] > 0

@@ -21,6 +21,7 @@ from memorybase.search.scoring import (
     KEPT_COVERED,
     KIND,
     MIN_SCORE,
+    NEAR,
     PARTS,
     SIGNALS,
     SIGNALS_OF,
@@ -93,8 +94,7 @@ def test_bands_cover_every_score_in_order() -> None:
 def test_scores_reach_the_minimum_only_if_the_store_answers(
     shares: Sequence[float], covered: Sequence[float], evidence: float, recalled: int
 ) -> None:
-    of_words = np.array(covered) if covered else np.zeros(len(shares))
-    scores = scores_of(np.array(shares), evidence, of_words)
+    scores = scores_of(np.array(shares), evidence, shown(len(shares), covered=covered))
     assert sum(score >= MIN_SCORE for score in scores) == recalled
     assert list(scores) == sorted(scores, reverse=True)
     assert len(set(np.round(scores, 6))) == len(shares) or recalled == 0, "rounding keeps their order"
@@ -102,19 +102,38 @@ def test_scores_reach_the_minimum_only_if_the_store_answers(
 
 
 def test_scores_keep_the_order_without_any_evidence() -> None:
-    best, other = scores_of(np.array([0.9, 0.3]), 0.0, np.zeros(2))
+    best, other = scores_of(np.array([0.9, 0.3]), 0.0, shown(2))
     assert MIN_SCORE > best > other > 0
+
+
+def test_what_only_asks_the_question_again_is_not_recalled() -> None:
+    again = shown(2)
+    again.columns["repeats"][0] = 1.0
+    scores = scores_of(np.array([0.9, 0.3]), 0.9, again)
+    assert scores[0] < MIN_SCORE < scores[1]
+
+
+def test_a_weak_message_beside_a_strong_one_is_recalled_if_it_is_near() -> None:
+    shares = np.array([0.9, 1e-7])
+    assert scores_of(shares, 0.9, shown(2, dense=(0.6, NEAR)))[1] > MIN_SCORE
+    assert scores_of(shares, 0.9, shown(2, dense=(0.6, 0.0), covered=(1.0, 0.01)))[1] > MIN_SCORE
+    assert scores_of(shares, 0.9, shown(2, dense=(0.6, 0.0)))[1] < MIN_SCORE
 
 
 @dataclass
 class Shown:
-    """What Evidence reads."""
+    """What is read of the signals."""
 
     columns: dict[str, NDArray[np.float64]]
     covered: NDArray[np.float64]
-    named: NDArray[np.float64]
     fluency: float
     unsaid: float
+
+
+def shown(count: int, *, dense: Sequence[float] = (), covered: Sequence[float] = ()) -> Shown:
+    columns = {"dense": np.array(dense) if dense else np.ones(count), "repeats": np.zeros(count)}
+    of_words = np.array(covered) if covered else np.zeros(count)
+    return Shown(columns, of_words, fluency=1.0, unsaid=0.0)
 
 
 def evidence(
@@ -123,11 +142,9 @@ def evidence(
     covered: Sequence[float] = (0.7, 0.3),
     fluency: float = 1.0,
     unsaid: float = 0.0,
-    named: Sequence[float] = (0.0, 0.0),
 ) -> float:
-    shown = Shown({"dense": np.array(dense)}, np.array(covered), np.zeros(len(sums)), fluency, unsaid)
-    shown.named[: len(named)] = named
-    return EVIDENCE.of(shown, np.array(sums))
+    read = Shown({"dense": np.array(dense)}, np.array(covered), fluency, unsaid)
+    return EVIDENCE.of(read, np.array(sums))
 
 
 def test_evidence_is_a_chance_and_follows_what_the_best_candidates_show() -> None:
@@ -136,7 +153,6 @@ def test_evidence_is_a_chance_and_follows_what_the_best_candidates_show() -> Non
     assert evidence(sums=(9.0, 4.0)) > usual
     assert evidence(dense=(0.6, 0.7)) > usual, "whichever of the best has it"
     assert evidence(unsaid=0.5) < usual
-    assert evidence(named=(0.0, 0.8)) > usual, "a rare name is the same in every language"
     assert evidence(covered=(1.0, 1.0)) == usual, "words do not decide where the model knows them"
     unsure = evidence(fluency=0.0)
     assert evidence(fluency=0.0, covered=(1.0, 0.3)) > unsure
