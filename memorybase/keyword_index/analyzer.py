@@ -109,7 +109,8 @@ class Asked:
 
     `others`: what else stands for a term: stems in other languages that messages may be indexed in, its word without
     accents, other forms of a number or a date. `weak`: those of all these that are less likely meant. `words`: of the
-    terms. `languages`: of the analyzers, its own first.
+    terms. `languages`: of the analyzers, its own first. `names`: the terms that
+    look like names or codes. `is_foreign`: no message of the flow is in its language.
     """
 
     terms: tuple[str, ...]
@@ -118,6 +119,8 @@ class Asked:
     weak: frozenset[str]
     words: Mapping[str, str]
     languages: tuple[str, ...]
+    names: frozenset[str] = frozenset()
+    is_foreign: bool = False
 
 
 class Analyzer:
@@ -365,8 +368,10 @@ class DetectingAnalyzer(Analyzer):
         else:
             others = [analyzer(ENGLISH)]
         names = _names_in(text).intersection(asked)
-        further = [analyzer(OF_CODE[code].name) for code in sorted(spoken())] if names else []
-        return _asked(text, asked, [own, *others], dict.fromkeys(names, further))
+        codes = spoken() if names or own.known is not None else ()
+        further = [analyzer(OF_CODE[code].name) for code in sorted(codes)]
+        found = _asked(text, asked, [own, *others], dict.fromkeys(names, further))
+        return replace(found, is_foreign=own.known is not None and own.known.code not in codes)
 
     def found_by(self, text: str) -> set[str]:
         return self.of(text).found_by(text)
@@ -424,6 +429,7 @@ def _asked(
         weak=frozenset(weak),
         words=dict(zip(stems, words, strict=True)),
         languages=languages,
+        names=frozenset(stem for word, stem in zip(words, stems, strict=True) if word in _names_in(text)),
     )
 
 
@@ -481,9 +487,13 @@ def term_keys(flow_id: UUID, term: str, asked: Asked) -> tuple[int, ...]:
 
 
 def _names_in(text: str) -> set[str]:
-    """The folded words that look like names: with a capital or a digit, but for the first word of the text."""
+    """The folded words that look like names or codes: with a digit, or with a capital but for the first word."""
     found = scripts.WORD.findall(text)
-    return {word.casefold() for word in found[1:] if any(char.isupper() or char.isdigit() for char in word)}
+    return {
+        word.casefold()
+        for number, word in enumerate(found)
+        if any(char.isdigit() or (number and char.isupper()) for char in word)
+    }
 
 
 def name_words(name: str | None) -> set[str]:

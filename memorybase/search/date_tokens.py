@@ -72,13 +72,19 @@ def is_past(text: str, language: Language | None) -> bool:
     return _words_of(language.name if language else None).past.search(text) is not None
 
 
+def specific(words: list[str], language: Language | None) -> list[str]:
+    """The words without those that only ask for what was said: know, tell, mention."""
+    own = _words_of(language.name if language else None)
+    return [word for word in words if not own.generic.fullmatch(word)]
+
+
 def says_more(text: str, language: Language | None, words: list[str]) -> bool:
     """Whether a rest of a folded query, without its stop words `words`, has other words than talk and happen."""
     own = _words_of(language.name if language else None)
     if language is not None and not language.has_spaces:
         text = language.function_strings.sub(" ", own.generic.sub(" ", text))
         return re.search(r"\w", text) is not None
-    return not all(own.generic.fullmatch(word) for word in words)
+    return bool(specific(words, language))
 
 
 class _Words:

@@ -42,7 +42,7 @@ WEAK = 0.5  # of an occurrence: a word without the accents that the question has
 MEANT = 0.75  # the same of a word that a misspelled one is read as
 MISSPELLED = 3  # words of a question that are looked up so
 MAX_TERMS = 32  # the rarest words of a question
-FEWEST_DOCUMENTS = 30  # of a store in which what nobody said tells something
+FEWEST_DOCUMENTS = 100  # for rarity: in a store of five messages every word is in a fifth of them, and may be rare
 # A search reads at most this many postings, rarest terms first. A term in too many messages says little: its positions
 # are looked up only for the candidates that rarer terms and vectors find.
 POSTINGS_READ = 4_000
@@ -143,6 +143,7 @@ class WordMeasures(NamedTuple):
     before: Floats  # BM25 of the turn before
     words: Floats  # how many words of the turn are the question's
     covered: Floats  # the share of the question's terms that the turn has, weighted by rarity: 0 to 1
+    named: Floats  # the rarity of the rarest name or code of the question that the turn has
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +154,7 @@ class QueryTerms:
     collected: Collected
     best_possible: float  # the divisor of every score
     meant: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by terms that the flow lacks: the nearest
+    names: Collection[str] = ()  # those of the terms that look like names or codes
 
     @property
     def rarities_in_texts(self) -> dict[str, float]:
@@ -164,15 +166,11 @@ class QueryTerms:
         """Each term's rarity in the flow, 0 to 1."""
         return {term.text: term.rarity for term in self.terms}
 
-    def unsaid(self, besides: Collection[str]) -> float:
-        """The share of these of the question's terms, weighted by rarity, that no message of the flow has.
-
-        Rarity is of a store with some messages: of two messages every word is in half of them.
-        """
-        number = max(self.collected.documents, FEWEST_DOCUMENTS)
-        rarities = [(term.messages, _rarity(number, term.messages)) for term in self.terms if term.text in besides]
-        total = sum(rarity for _, rarity in rarities)
-        return sum(rarity for messages, rarity in rarities if not messages) / total if total else 0.0
+    def unsaid(self, among: Collection[str]) -> float:
+        """The share of these of the question's terms, weighted by rarity, that no message of the flow has."""
+        wanted = [term for term in self.terms if term.text in among]
+        total = sum(term.rarity for term in wanted)
+        return sum(term.rarity for term in wanted if not term.messages) / total if total else 0.0
 
     def best_positions(self, limit: int) -> Positions:
         """The positions with the best scores, best first, among those of the terms and of the turns around them."""
@@ -203,11 +201,13 @@ class QueryTerms:
         terms = self._completed(db, positions).terms
         average = self.collected.terms / max(1, self.collected.documents) or 1.0
         damping = K1 * (1 - B + B * lengths_before / average)
-        nearby, before, words, covered = (np.zeros(len(positions)) for _ in range(4))
+        nearby, before, words, covered, named = (np.zeros(len(positions)) for _ in range(5))
         for term in terms:
             times = term.times_at(positions)
             words += times
             covered += term.rarity * (times > 0)
+            if term.text in self.names:
+                named = np.maximum(named, term.rarity * (times > 0))
             before += _saturated(term, term.times_at(positions - 1), damping)
             for step, weight in neighbor_weights.items():
                 times = times + STEP_WEIGHTS[step] * weight * term.times_at(positions + step)
@@ -218,6 +218,7 @@ class QueryTerms:
             before / self.best_possible,
             words,
             covered / total if total else covered,
+            named,
         )
 
     def _completed(self, db: OrmSession, positions: Positions) -> QueryTerms:
@@ -250,18 +251,25 @@ def _best(positions: Positions, scores: Floats, limit: int) -> Positions:
 
 
 def find_terms(db: OrmSession, flow_id: UUID, asked: Asked, within: Sequence[tuple[int, int]] | None) -> QueryTerms:
-    """The terms' positions in the flow or within these ranges; rarity is always the flow's."""
+    """The terms' positions in the flow or within these ranges; rarity is always the flow's.
+
+    Of a question in a language that nobody speaks in the flow only words that were said count: its names.
+    """
     collected = _counts.get(("flow", flow_id))
     if collected is None:
         collected = postings.collected(db, flow_id)
         _counts.put(("flow", flow_id), collected, collected.sessions)
-    rarest = math.log(2 * collected.documents + 2)
+    documents = max(collected.documents, FEWEST_DOCUMENTS)
+    rarest = math.log(2 * documents + 2)
     keys, meant = _keys(db, flow_id, asked)
     message_counts = _message_counts(db, [key for of_term in keys.values() for key in of_term])
+    numbers = {text: sum(message_counts[key] for key in of_term) for text, of_term in keys.items()}
+    # Somebody speaks the language if they said a word in its script.
+    is_foreign = asked.is_foreign and not any(number and not text.isascii() for text, number in numbers.items())
     rarities: dict[str, float] = {}
-    for text, of_term in keys.items():
-        number = sum(message_counts[key] for key in of_term)
-        rarities[text] = _rarity(collected.documents, number) / rarest
+    for text, number in numbers.items():
+        if number or not is_foreign:
+            rarities[text] = math.log(1 + max(0, documents - number + 0.5) / (number + 0.5)) / rarest
     chosen = sorted(rarities, key=lambda text: -rarities[text])[:MAX_TERMS]
     counts, known = message_counts, None
     if within is not None:
@@ -273,15 +281,9 @@ def find_terms(db: OrmSession, flow_id: UUID, asked: Asked, within: Sequence[tup
     for text, located_keys in zip(chosen, located, strict=True):
         found = _merged(occurrences, {key: keys[text][key] for key in located_keys if key in occurrences})
         common = any(len(occurrences.get(key, postings.NOWHERE).positions) < counts[key] for key in located_keys)
-        number = sum(message_counts[key] for key in keys[text])
-        loaded.append(Term(text, keys[text], rarities[text], number, *found, common=common))
+        loaded.append(Term(text, keys[text], rarities[text], numbers[text], *found, common=common))
     best = (K1 + 1) * math.sqrt(sum(rarities[text] for text in chosen))
-    return QueryTerms(loaded, collected, best or 1.0, meant)
-
-
-def _rarity(documents: int, number: int) -> float:
-    """The inverse document frequency of a term that so many of the documents have."""
-    return math.log(1 + max(0, documents - number + 0.5) / (number + 0.5))
+    return QueryTerms(loaded, collected, best or 1.0, meant, asked.names)
 
 
 def _keys(

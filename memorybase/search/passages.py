@@ -19,8 +19,6 @@ READ_CHARS = 20_000  # of a longer message only the part with most of the questi
 PREFIX_CHARS = 4
 REPEATED = 0.1  # the share of its weight that a repeated term adds
 IN_CHUNK = 0.25  # the share that a term adds in the chunk that matched
-IN_PASSAGE = 2.0  # the same in the passage that matched: shorter than a chunk, and chosen by its meaning too
-LONGEST_PASSAGE = 600  # characters
 TIE = 1e-9
 
 _LINE = re.compile(r"[^\n]+")
@@ -144,8 +142,6 @@ class Reader:
         trimmed = _trimmed(text, 0, len(text))
         wanted = set(terms)
         self._matched, self._max_chars = matched, max_chars
-        is_passage = matched is not None and matched.end - matched.start <= LONGEST_PASSAGE
-        self._in_matched = IN_PASSAGE if is_passage else IN_CHUNK
         if trimmed.end - trimmed.start <= max_chars:
             self._units = [trimmed] if trimmed.end > trimmed.start else []
         else:
@@ -203,7 +199,7 @@ class Reader:
             total += (
                 weights[term]
                 * self._within[term]
-                * ((REPEATED if others else 1.0) + (self._in_matched if self._is_matched(position) else 0.0))
+                * ((REPEATED if others else 1.0) + (IN_CHUNK if self._is_matched(position) else 0.0))
             )
             counts[term] += step
         return total

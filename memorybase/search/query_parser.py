@@ -110,7 +110,7 @@ class Question:
     is_question: bool  # by its first word in English, or its mark
     periods: tuple[Period, ...]
     is_time_alone: bool  # it names a time, and besides asks only what was said or happened then
-    besides_times: frozenset[str]  # the terms that are no part of a time: those of a time are seldom said at that time
+    specific: frozenset[str]  # the terms that an answer may have: no part of a time, and no word such as know or tell
     asked_at: datetime
     asks_first: bool = False  # of several events
     asks_latest: bool = False
@@ -168,7 +168,7 @@ def parse(
         is_question=bool(_IS_QUESTION.search(query.casefold())),
         periods=times.periods,
         is_time_alone=_is_time_alone(times, own, names),
-        besides_times=_besides_times(times, own, asked),
+        specific=_specific(times, query, own, asked),
         asked_at=now,
         asks_first=not times.periods and bool(_ASKS_FIRST.search(folded)),
         asks_latest=not times.periods and bool(_ASKS_LATEST.search(folded)),
@@ -224,7 +224,7 @@ def _foreign(
         is_question=bool(_IS_QUESTION.search(query.casefold())),
         periods=times.periods,
         is_time_alone=_is_time_alone(times, own, names),
-        besides_times=_besides_times(times, own, asked),
+        specific=_specific(times, query, own, asked),
         asked_at=now,
         asks_first=not times.periods and "asks_first" in asks,
         asks_latest=not times.periods and "asks_latest" in asks,
@@ -242,8 +242,9 @@ def _is_time_alone(times: periods.Named, own: keywords.Analyzer, names: Collecti
     return not date_tokens.says_more(times.rest, own.known, own.kept(own.words(times.rest)))
 
 
-def _besides_times(times: periods.Named, own: keywords.Analyzer, asked: Asked) -> frozenset[str]:
-    return frozenset(own.terms(times.rest) if times.periods else asked.terms).intersection(asked.terms)
+def _specific(times: periods.Named, query: str, own: keywords.Analyzer, asked: Asked) -> frozenset[str]:
+    words = own.kept(own.words(times.rest if times.periods else query))
+    return frozenset(own.stems(date_tokens.specific(words, own.known))).intersection(asked.terms)
 
 
 def _is_small_talk(query: str, own: keywords.Analyzer) -> bool:

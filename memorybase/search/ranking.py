@@ -56,7 +56,7 @@ def score(
     if half_life is None and not request.default_weights:
         half_life = scoring.half_life_of(target.search_weights)
     recency = np.array([_recency(half_life, each.features.timestamp, question.asked_at) for each in candidates])
-    evidence = _evidence(request, question, read, weights.sums(columns))
+    evidence = _evidence(request, question, read, scoring.DEFAULT.sums(columns))
     shares = shares * recency
     scores = shares if evidence is None else scoring.scores_of(shares, evidence, read)
     return [
@@ -74,15 +74,17 @@ def score(
 
 
 def _evidence(request: SearchRequest, question: Question, read: Signals, sums: scoring.Floats) -> float | None:
-    """The chance that the store answers the question. None in mode keyword: words alone do not tell, except for small
-    talk."""
+    """The chance that the store answers the question, by the `sums` of the default weights, which it was fitted on. None
+    in mode keyword: words alone do not tell, except for small talk."""
     if question.is_small_talk:
         return scoring.LEAST_EVIDENCE
     if request.mode == "keyword":
         return None
     evidence = scoring.EVIDENCE.of(read, sums)
-    if question.is_time_alone and np.max(read.columns["date"]) >= 1.0:
-        return max(evidence, scoring.TIME_EVIDENCE)
+    best = np.argsort(-sums, kind="stable")[: scoring.BEST]
+    is_of_time = question.is_time_alone and np.max(read.columns["date"]) >= 1.0
+    if is_of_time or np.max(read.named[best]) >= scoring.RARE_NAME:
+        return max(evidence, scoring.EVIDENT)
     return evidence
 
 

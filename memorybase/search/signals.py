@@ -55,6 +55,7 @@ class Signals:
 
     columns: dict[str, Floats]
     covered: Floats  # the share of the question's words that each candidate has; 0 if it repeats the question
+    named: Floats  # the rarity of the rarest name or code of the question that each candidate has
     fluency: float  # how well the model knows the question's words, 0 to 1
     unsaid: float  # the share of the question's words, by rarity, that no message of the flow has
     tokens: MatchedTokens | None
@@ -100,9 +101,9 @@ def read(
         )
         matched = MatchedTokens(matrix, stored, tokens, _token_weights(question, query, tokens, terms))
         columns["match"] = matched.matches()
-    return Signals(
-        columns, words.covered * (1 - columns["repeats"]), fluency, terms.unsaid(question.besides_times), matched
-    )
+    is_new = 1 - columns["repeats"]
+    unsaid = terms.unsaid(question.specific)
+    return Signals(columns, words.covered * is_new, words.named * is_new, fluency, unsaid, matched)
 
 
 def fluency_of(query: str, tokens: QueryTokens | None) -> float:
@@ -342,8 +343,11 @@ class MatchedTokens:
         self._columns = {step: self._at(step, column) for step in (0, *PRECEDING_STEPS)}
         self._own = self._matches[:, self._columns[0]]
         self._is_known = self._columns[0] >= 0
+        # Stored are the first tokens of the first chunk.
         most = token_vectors.MAX_TOKENS * tokens.vectors.shape[1] // token_vectors.PER_BYTE
-        self.is_cut = np.array([len(known.get(message.position, b"")) >= most for message in candidates.features])
+        self.is_cut = np.array(
+            [(each.chunks or 0) > 1 or len(known.get(each.position, b"")) >= most for each in candidates.features]
+        )
 
     def _at(self, step: int, column: Mapping[int, int]) -> NDArray[np.int64]:
         return np.array([column.get(message.position + step, -1) for message in self._candidates.features])

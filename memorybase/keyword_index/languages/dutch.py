@@ -103,7 +103,7 @@ DUTCH = Language(
         past=r"heb|hebt|heeft|hebben|had|hadden|was|waren|werd|werden|is gebeurd|zei\w*|deed|deden|ge\w{2,}|ging"
         r"|gebeurde",
         months_need_preposition=True,
-        generic=r"herinner\w*|bezig\w*|"
+        generic=r"weet|weten|ken|kent|herinner\w*|bezig\w*|"
         r"waarover|gesproken|gepraat|besproken|gezegd|praten|spraken|praatten|zei|zeiden|gesprek\w*|gebeurd\w*"
         r"|gebeurde|gedaan|verteld?|vertel|samen\w*|vat|onderwerp\w*|noem\w*|genoemd|berichten|gevraagd|dingen|ging"
         r"|waar|gehad|overzicht|geschreven",

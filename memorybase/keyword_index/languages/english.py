@@ -47,7 +47,7 @@ ENGLISH_DATES = DateWords(
     "|thirteen=13|fourteen=14|fifteen=15|sixteen=16|twenty=20|thirty=30|forty=40|sixty=60|ninety=90"
     "|a couple of=2|couple of=2|a couple=2|couple=2|a few=0|few=0|several=0",
     past=r"did|was|were|had|have|has|happened|happen|said|told|\w{2,}ed|wrote|spoke|went|anything|everything",
-    generic=r"talk\w*|discuss\w*|say|says|said|speak\w*|spoken?|chat\w*|mention\w*|conversations?|happen\w*|going|went"
+    generic=r"know\w*|knew|talk\w*|discuss\w*|say|says|said|speak\w*|spoken?|chat\w*|mention\w*|conversations?|happen\w*|going|went"
     r"|summar\w+|recap|remember|remind|recall|tells?|told|everything|anything|something|things?|stuff|topics?|show"
     r"|list|give|find|wrote|write|ask\w*|cover\w*|came?|come|history|sessions?|overview|hear|together|mind|worr\w+|busy|please|let's"
     r"|chats?|messages?|exchang\w+|like|look|back|get|got|bring|brought|go|ones?|us|recent|new",

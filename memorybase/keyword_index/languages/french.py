@@ -116,7 +116,7 @@ FRENCH = Language(
         "|vingt=20|trente=30|quelques=0|plusieurs=0",
         past=r"ai|as|a|avons|avez|ont|était|étaient|avait|avaient|avions|sommes|est arrivée?|dit|parlé|discuté",
         months_need_preposition=True,
-        generic=r"rappel\w+|souvien\w*|préoccup\w+|occup\w+|"
+        generic=r"sais|sait|savez|conna\w+|rappel\w+|souvien\w*|préoccup\w+|occup\w+|"
         r"parl\w+|discut\w+|dit|dis|passée?|arrivée?|raconté?\w*|conversations?|discussions?|r[ée]sum\w+|propos"
         r"|sujets?|montre|donne|mentionn\w+|évoqu\w+|messages?|échange\w*|abord\w+|ensemble|choses?|demandé\w*|écrit",
         bare_days=True,

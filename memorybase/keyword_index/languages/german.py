@@ -117,7 +117,7 @@ GERMAN = Language(
         "|ein paar=0|einem paar=0|paar=0|einigen=0|einige=0|mehreren=0",
         past=r"hab(?:e|en|t)?|hast|hat(?:te\w*)?|war(?:en|st)?|wurden?|bin|sind|gab|\w*ge\w{2,}(?:t|en)|sagten?|lief",
         months_need_preposition=True,
-        generic=r"erinner\w*|beschäftigt\w*|"
+        generic=r"weiss\w*|wissen|kenn\w+|erinner\w*|beschäftigt\w*|"
         r"worüber|worum|wovon|\w*(?:gesprochen|geredet|gesagt|besprochen|unterhalten)|reden|sprechen|sagen"
         r"|sagten?|gespräche?[ns]?|unterhaltung(?:en)?|thema|themen|los|passiert\w*|geschehen|ging|gemacht|erzähl\w*"
         r"|zusammen\w*|fass\w*|zeig\w*|nenn\w*|erwähn\w*|nachrichten|gefragt|geschrieben|machten|sprachen|redeten",

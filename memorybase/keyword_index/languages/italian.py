@@ -108,7 +108,7 @@ ITALIAN = Language(
         "|un paio di=2|una decina di=10|una quindicina di=15|alcuni=0|pochi=0|qualche=0",
         past=r"ho|hai|ha|abbiamo|avete|hanno|era|erano|avev\w+|fu|stat[oaie]|successo|accaduto|dissi|parlammo|\w+(?:at|ut|it)o",
         months_need_preposition=True,
-        generic=r"ricord\w+|preoccup\w+|"
+        generic=r"sai|sapete|conosc\w+|ricord\w+|preoccup\w+|"
         r"parl\w+|dett[oaie]|dic\w+|discuss\w+|discut\w+|convers\w+|success[oe]|accadut[oe]|raccont\w+|riassum\w+"
         r"|argoment\w+|temi|tema|menzion\w+|messagg\w+|mostra\w*|cose|chiest\w+|insieme|scritt[oaie]|trattat[oaie]",
         bare_days=True,

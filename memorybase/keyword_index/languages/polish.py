@@ -109,7 +109,7 @@ POLISH = Language(
         "|jedenaście=11|dwanaście=12|czternaście=14|piętnaście=15|dwadzieścia=20|trzydzieści=30|kilka=0|kilku=0|parę=0",
         past=r"\w+(?:łem|łam|łeś|łaś|liśmy|łyśmy|ła|ło|li|ły)|był|miał|stało|\w{2,}ił|\w{2,}ał",
         months_need_preposition=True,
-        generic=r"przypomn\w+|pamięta\w+|"
+        generic=r"wiesz|wiecie|znasz|przypomn\w+|pamięta\w+|"
         r"rozmawia\w+|mówi\w+|powiedzi\w+|stało|działo|dzieje|wydarzyło|rozmow\w+|podsumuj\w*|streść|temat\w*"
         r"|wspom\w+|pokaż|opowiedz\w*|robili\w*|robiłem|robiłam|czym|pisa\w+|pyta\w+|omawia\w+|wiadomości\w*|razem|rzecz\w*",
     ),

@@ -117,7 +117,7 @@ PORTUGUESE = Language(
         numbers="onze=11|doze=12|catorze=14|quinze=15|vinte=20|trinta=30|uns=0|umas=0|alguns=0|algumas=0|poucos=0|vários=0|várias=0",
         past=r"foi|era|houve|estava\w*|tinha\w*|tivemos|\w+(?:mos|aste|este|iste|ou|eu|iu|ei|aram|eram)|fiz\w*|disse\w*",
         months_need_preposition=True,
-        generic=r"lembr\w+|record\w+|preocup\w+|ocup\w+|"
+        generic=r"sab\w+|conhec\w+|lembr\w+|record\w+|preocup\w+|ocup\w+|"
         r"fal\w+|disse\w*|dito|convers\w+|aconteceu|aconteceram|passou|fizemos|fiz|cont\w+|resum\w+|assuntos?|temas?"
         r"|mencion\w+|coment\w+|mensagens|discut\w+|mostr\w+|coisas?|pergunt\w+|tratamos|juntos",
     ),

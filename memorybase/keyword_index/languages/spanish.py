@@ -110,7 +110,7 @@ SPANISH = Language(
         past=r"fue|era|hubo|estaba\w*|he|ha|hemos|has|han|había\w*|\w+(?:mos|aste|iste|ó|é|í|aron|ieron)|hic\w+|dij\w+"
         r"|pas[óo]",
         months_need_preposition=True,
-        generic=r"recuerd\w+|record\w+|preocup\w+|ocup\w+|"
+        generic=r"sab\w+|conoc\w+|recuerd\w+|record\w+|preocup\w+|ocup\w+|"
         r"habl\w+|dij\w+|dicho|dec\w+|convers\w+|charl\w+|pas[óo]|pasado|ocurri\w+|sucedi\w+|hicimos|hice|cont\w+"
         r"|resum\w+|tema|temas|mencion\w+|coment\w+|mensajes?|discut\w+|muestra\w*|cosas?|pregunt\w+|tratamos|juntos",
     ),

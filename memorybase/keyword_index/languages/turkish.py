@@ -108,7 +108,7 @@ TURKISH = Language(
         numbers="on bir=11|on iki=12|on dört=14|on beş=15|yirmi=20|otuz=30|birkaç=0",
         ending=r"(?:'?(?:de|da|te|ta|den|dan|ten|tan|nin|nın|nün|nun|in|ın|ye|ya|e|a|yi|yı|i|ı|deki|daki))?",
         past=r"\w+[dt][ıiuü](?:k|m|n|lar|ler|nız|niz|nuz|nüz)?|\w*m[ıiuü]şt\w+|\w+[dt]ığ\w+|\w+[dt]iğ\w+|\w+[dt]uğ\w+|\w+[dt]üğ\w+",
-        generic=r"hatırla\w*|"
+        generic=r"bili\w+|hatırla\w*|"
         r"konuş\w+|söyle\w+|de(?:dim|dik|di)|oldu\w*|olan\w*|anlat\w*|özetle\w*|özet|konu\w*|sohbet\w*|yaptık"
         r"|yaptım|bahset\w+|göster\w*|mesaj\w*|sordu\w*|şeyler|neler|hakkında|tartış\w+|yazd\w+|beraber|birlikte",
         bare_days=True,
