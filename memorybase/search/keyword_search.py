@@ -42,7 +42,7 @@ WEAK = 0.5  # of an occurrence: a word without the accents that the question has
 MEANT = 0.75  # the same of a word that a misspelled one is read as
 MISSPELLED = 3  # words of a question that are looked up so
 MAX_TERMS = 32  # the rarest words of a question
-FEWEST_DOCUMENTS = 100  # for rarity: in a store of five messages every word is in a fifth of them, and may be rare
+USUAL_DOCUMENTS = 100  # in a flow of fewer messages a word that one of them has counts as rarer than the formula says
 # A search reads at most this many postings, rarest terms first. A term in too many messages says little: its positions
 # are looked up only for the candidates that rarer terms and vectors find.
 POSTINGS_READ = 4_000
@@ -259,8 +259,9 @@ def find_terms(db: OrmSession, flow_id: UUID, asked: Asked, within: Sequence[tup
     if collected is None:
         collected = postings.collected(db, flow_id)
         _counts.put(("flow", flow_id), collected, collected.sessions)
-    documents = max(collected.documents, FEWEST_DOCUMENTS)
+    documents = collected.documents
     rarest = math.log(2 * documents + 2)
+    flatness = min(1.0, rarest / math.log(2 * USUAL_DOCUMENTS + 2))
     keys, meant = _keys(db, flow_id, asked)
     message_counts = _message_counts(db, [key for of_term in keys.values() for key in of_term])
     numbers = {text: sum(message_counts[key] for key in of_term) for text, of_term in keys.items()}
@@ -269,7 +270,8 @@ def find_terms(db: OrmSession, flow_id: UUID, asked: Asked, within: Sequence[tup
     rarities: dict[str, float] = {}
     for text, number in numbers.items():
         if number or not is_foreign:
-            rarities[text] = math.log(1 + max(0, documents - number + 0.5) / (number + 0.5)) / rarest
+            rarity = math.log(1 + max(0, documents - number + 0.5) / (number + 0.5)) / rarest
+            rarities[text] = rarity**flatness
     chosen = sorted(rarities, key=lambda text: -rarities[text])[:MAX_TERMS]
     counts, known = message_counts, None
     if within is not None:

@@ -74,8 +74,10 @@ def score(
 
 
 def _evidence(request: SearchRequest, question: Question, read: Signals, sums: scoring.Floats) -> float | None:
-    """The chance that the store answers the question, by the `sums` of the default weights: it was fitted on these. None
-    in mode keyword: words alone do not tell, except for small talk."""
+    """The chance that the store answers the question, by the `sums` of the default weights: it was fitted on these.
+
+    None in mode keyword: words alone do not tell, except for small talk.
+    """
     if question.is_small_talk:
         return scoring.LEAST_EVIDENCE
     if request.mode == "keyword":

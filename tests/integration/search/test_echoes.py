@@ -78,9 +78,10 @@ def test_what_an_answer_repeats_does_not_get_its_score(world: World) -> None:
     echo = "Order 4711, you say? My order 4711 never arrived. Your order 4711 is my order of books, order 4711."
     base = flow_of(world, f"user: {original}", "user: The gate is green.", f"user: {answer}", f"assistant: {echo}")
     hits = search(world, base, "Where was my order 4711 sent to?")
-    assert [hit.content for hit in hits[:3]] == [answer, original, echo]
-    assert hits[2].parts is not None
-    assert hits[1].score < hits[2].parts["own_score"]
+    parts = {hit.content: hit.parts or {} for hit in hits}
+    assert list(parts)[:3] in ([answer, original, echo], [original, echo, answer])
+    assert "own_score" not in parts[original], "an answer that repeats it moves it nowhere"
+    assert parts[echo]["echo_of"] == next(hit.message_id for hit in hits if hit.content == original)
 
 
 def test_a_minimum_does_not_spare_an_answer_whose_original_is_below_it(world: World) -> None:
