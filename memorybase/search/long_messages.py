@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from memorybase.search.embedded import Embedded
 
 READ = 8  # candidates; more find no more (`make bench-lives`, `make bench-recall`)
+READ_OF_ALL = 3  # whoever said them
 READ_CHARS = 40_000  # of all of them
 PASSAGE_CHARS = 600  # about 150 tokens: 3 ms of two cores
 
@@ -64,12 +65,18 @@ class LocatedText(NamedTuple):
     span: Span
 
 
-def best_of(signals: Signals, weights: Weights) -> list[int]:
-    """The indexes of the best candidates of which more is to be known than their first tokens."""
+def best_of(candidates: Sequence[Candidate], signals: Signals, weights: Weights) -> list[int]:
+    """The indexes of the best candidates of which more is to be known than their first tokens.
+
+    Of an assistant's only the very best: its answers have words of every question, and are long far more often than
+    they hold what somebody said.
+    """
     if signals.tokens is None:
         return []
     order = np.argsort(-weights.sums(signals.columns), kind="stable")
-    return [int(index) for index in order if signals.tokens.is_cut[index]][:READ]
+    cut = [int(index) for index in order if signals.tokens.is_cut[index]]
+    said = [index for index in cut[READ_OF_ALL:] if candidates[index].features.role != "assistant"]
+    return (cut[:READ_OF_ALL] + said)[:READ]
 
 
 def passages_of(

@@ -185,7 +185,7 @@ def _long_candidates(
 ) -> LongCandidates:
     """The passages to compare of one target's candidates."""
     request, _, targets = prepared
-    best = long_messages.best_of(read, ranking.weights_for(request, found.candidates[0].target))
+    best = long_messages.best_of(found.candidates, read, ranking.weights_for(request, found.candidates[0].target))
     contents = search_queries.fetch_contents(db, targets[0].flow_id, [found.candidates[at].message_id for at in best])
     asked = (terms, request.query, services.settings.keyword_language)
     return LongCandidates(read, found.query, long_messages.passages_of(found.candidates, best, contents, *asked))

@@ -29,6 +29,10 @@ def signals(dense: list[float], is_cut: list[bool]) -> Any:
     return SimpleNamespace(columns={"dense": np.array(dense)}, tokens=SimpleNamespace(is_cut=np.array(is_cut)))
 
 
+def said_by(*roles: str) -> Any:
+    return [SimpleNamespace(features=SimpleNamespace(role=role)) for role in roles]
+
+
 @each_row(
     ("dense", "is_cut", "expected"),
     [
@@ -41,13 +45,19 @@ def signals(dense: list[float], is_cut: list[bool]) -> Any:
 def test_the_best_of_those_whose_vectors_are_cut_are_read(
     dense: list[float], is_cut: list[bool], expected: list[int]
 ) -> None:
-    assert best_of(signals(dense, is_cut), WEIGHTS) == expected
+    assert best_of(said_by(*["user"] * len(dense)), signals(dense, is_cut), WEIGHTS) == expected
 
 
 def test_no_more_than_a_few_are_read_and_none_without_token_vectors() -> None:
-    assert len(best_of(signals([0.5] * 50, [True] * 50), WEIGHTS)) == READ
+    assert len(best_of(said_by(*["user"] * 50), signals([0.5] * 50, [True] * 50), WEIGHTS)) == READ
     unknown: Any = SimpleNamespace(columns={"dense": np.array([0.5])}, tokens=None)
-    assert best_of(unknown, WEIGHTS) == []
+    assert best_of(said_by("user"), unknown, WEIGHTS) == []
+
+
+def test_of_an_assistant_only_the_very_best_are_read() -> None:
+    roles = ["assistant"] * 10 + ["user"] * 2
+    falling = [1 - 0.01 * number for number in range(12)]
+    assert best_of(said_by(*roles), signals(falling, [True] * 12), WEIGHTS) == [0, 1, 2, 10, 11]
 
 
 def passages(*texts: str, query: str = "Which berth has the boat?") -> dict[int, str]:
