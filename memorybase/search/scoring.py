@@ -168,7 +168,7 @@ class Evidence:
 EVIDENCE = Evidence(bias=-4.56, cosine=2.29, total=0.54, unsaid=-2.88, covered=4.6)
 ENOUGH_EVIDENCE = 0.5
 # What is evidence by itself, in any language: a rare name or code, of which one of the best messages has at least this
-# rarity (of 150 messages, four have it), and messages of the time that a question asks about alone.
+# rarity (of 150 messages, at most six have it), and messages of the time that a question asks about alone.
 RARE_NAME = 0.55
 EVIDENT = 0.6
 LEAST_EVIDENCE = 0.01  # also of small talk, which asks for nothing: scores keep their order
