@@ -44,18 +44,17 @@ from memorybase.facts import recall as fact_recall
 from memorybase.facts.for_context import ShownFacts
 from memorybase.facts.recall import MAX_FACTS, FactHit, FactQuery
 from memorybase.ids import CallerId
-from memorybase.keyword_index.analyzer import analyzer
 from memorybase.queries import caller_ids, flows, memory_bases, messages, sessions, standing_statements
 from memorybase.queries import facts as fact_rows
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.quotas.charges import charge_search
-from memorybase.search import asked_text, scoring, search
 from memorybase.search import request as search_request
+from memorybase.search import scoring, search
 from memorybase.search.about_person import asks_about_person
-from memorybase.search.hits import Hit, turns_around
+from memorybase.search.hits import turns_around
 from memorybase.search.request import Mode, SearchRequest
 from memorybase.search.scoring import PartWeights
-from memorybase.search.search import why_nothing
+from memorybase.search.search import SearchResults, why_nothing
 from memorybase.search.token_budget import Memory, Packer
 from memorybase.services import Services
 from memorybase.standing import profile, statements
@@ -422,17 +421,15 @@ def _recall(services: Services, user_id: UUID, resolved: _Resolved, history: Dra
         mode, degraded = "keyword", (RECALL,)  # keyword search needs neither the vector store nor a model
         found = _search(services, user_id, query, mode=mode)
     least = scoring.min_score_of(mode, request.recall.min_score)
-    hits = [hit for hit in found if hit.score >= least]
-    asked = asked_text.read(request.query or "", services.settings.keyword_language).text
-    text_analyzer = analyzer(services.settings.keyword_language).of(asked)
+    hits = [hit for hit in found.results if hit.score >= least]
     around = None
     if request.recall.top_k is None and not request.recall.min_score:
         around = partial(turns_around, services, request.flow_id, hits[:AROUND], query)
     zone = time_zones.zone(request.time_zone)
-    packer = Packer(hits, asked, text_analyzer, partial(_cost, request.counter), around, zone)
+    packer = Packer(hits, found.sought, partial(_cost, request.counter), around, zone) if found.sought else None
     facts = _facts(services, resolved) if request.recall.facts else ()
-    warnings = () if found else tuple(why_nothing(services, replace(query, session_id=None)))
-    below = len(found) - len(hits)
+    warnings = () if found.results else tuple(why_nothing(services, replace(query, session_id=None)))
+    below = len(found.results) - len(hits)
     return _Candidates(request.counter, packer, resolved.in_run, facts, degraded, below, warnings, zone=zone)
 
 
@@ -474,10 +471,10 @@ def _search_request(resolved: _Resolved, excluded: Collection[UUID]) -> SearchRe
     )
 
 
-def _search(services: Services, user_id: UUID, query: SearchRequest, *, mode: Mode) -> list[Hit]:
+def _search(services: Services, user_id: UUID, query: SearchRequest, *, mode: Mode) -> SearchResults:
     """The best hits over all memory bases, each message once."""
     query = replace(query, mode=mode, neighbors=0)  # the turns around are read later, if they fit
-    return search.search_uncharged(services, user_id, query).results
+    return search.search_uncharged(services, user_id, query)
 
 
 def _message(memories: Sequence[Memory]) -> Record:

@@ -32,7 +32,7 @@ class Candidate(NamedTuple):
     cosine: float | None = None  # in mode dense, before the correction for length
     passage: Span | None = None  # of a long message: its nearest one, if several were compared
     alike: int = 0  # other candidates with the same text that are folded into it
-    coverage: float = 0.0  # the share of the question's words that the message has; 0 if it repeats the question
+    coverage: float = 0.0  # the share of the question's words that the message has; 0 if it says nothing
     own_score: float | None = None  # before it was lowered
     echo_of: UUID | None = None  # the earlier message that it repeats, so that it ranks below it
     is_non_answer: bool = False  # says only that something is not known

@@ -1,7 +1,7 @@
-"""Lowers messages of an assistant that add nothing.
+"""Finds messages of an assistant that add nothing, and lowers those that repeat what somebody said earlier.
 
-Some say only that something is not known, and some repeat what somebody said earlier, mostly because it was recalled to
-the assistant. The signal `repeats` lowers questions that were asked before.
+Most repeat it because it was recalled to the assistant. What says only that something is not known has the signal
+`says_nothing`, as have questions that were asked before.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from memorybase.keyword_index.analyzer import analyzer
+from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.messages import message_text
 from memorybase.search.candidates import Candidate
 from memorybase.search.non_answers import is_non_answer
@@ -22,30 +22,24 @@ COMPARED = 16  # of the best candidates
 CHARS = 8_000  # of a message that is compared
 EXAMINED = 128  # candidates among which non-answers are looked for
 NON_ANSWER_TERMS = 40  # a longer message says something
-NON_ANSWER = 0.02  # the factor of a non-answer's score
 ASSISTANT = "assistant"
 _NOT_WORDS = re.compile(r"[\W_]+")
 
 Contents = Callable[[Collection[UUID]], Mapping[UUID, Any]]  # what these messages say; those deleted since are left out
 
 
-def without_non_answers(candidates: Sequence[Candidate], contents: Contents, enough: int) -> Sequence[Candidate]:
-    """The candidates with low scores for non-answers, which are looked for from the best one on, until so many others
-    are found; `candidates` itself if there are none."""
+def non_answers(candidates: Sequence[Candidate], contents: Contents) -> set[UUID]:
+    """Messages that say only that something is not known, looked for from the best candidate on, until there are
+    COMPARED others."""
     found: set[UUID] = set()
     for start in range(0, min(len(candidates), EXAMINED), COMPARED):
         page = candidates[start : start + COMPARED]
         suspects = [each.message_id for each in page if _may_be_non_answer(each)]
         texts = contents(suspects) if suspects else {}
         found |= {id_ for id_, content in texts.items() if is_non_answer(message_text(content))}
-        if start + len(page) - len(found) >= max(enough, COMPARED):
+        if start + len(page) - len(found) >= COMPARED:
             break
-    if not found:
-        return candidates
-    return [
-        _lowered(each, each.score * NON_ANSWER)._replace(is_non_answer=True) if each.message_id in found else each
-        for each in candidates
-    ]
+    return found
 
 
 def _may_be_non_answer(candidate: Candidate) -> bool:
@@ -58,9 +52,7 @@ def _lowered(candidate: Candidate, score: float) -> Candidate:
     return candidate._replace(score=round(max(0.0, score), SCORE_DIGITS), own_score=own_score)
 
 
-def originals_of(
-    candidates: Sequence[Candidate], contents: Contents, query: str, language: str
-) -> dict[UUID, list[UUID]]:
+def originals_of(candidates: Sequence[Candidate], contents: Contents, analyzer: Analyzer) -> dict[UUID, list[UUID]]:
     """By answer: the earlier messages, below it, that it repeats. The candidates are sorted, best first."""
     compared = candidates[:COMPARED]
     pairs = [
@@ -71,7 +63,7 @@ def originals_of(
     ]
     if not pairs:
         return {}
-    repetitions = _Repetitions(contents(list({id_ for pair in pairs for id_ in pair})), query, language)
+    repetitions = _Repetitions(contents(list({id_ for pair in pairs for id_ in pair})), analyzer)
     found: dict[UUID, list[UUID]] = {}
     for answer, original in pairs:
         if repetitions.has(answer, original):
@@ -106,8 +98,8 @@ def _may_repeat(answer: Candidate, original: Candidate) -> bool:
 class _Repetitions:
     """Which of these messages repeat others."""
 
-    def __init__(self, contents: Mapping[UUID, Any], query: str, language: str) -> None:
-        self._analyzer = analyzer(language).of(query)
+    def __init__(self, contents: Mapping[UUID, Any], analyzer: Analyzer) -> None:
+        self._analyzer = analyzer
         self._texts = {id_: message_text(content)[:CHARS] for id_, content in contents.items()}
         self._terms: dict[UUID, frozenset[str]] = {}
 

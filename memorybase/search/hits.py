@@ -12,13 +12,12 @@ from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.described import MemoryBaseId, MessageId, RunId, SenderName, Seq, SessionId, SpeakerRole, WrittenAt
-from memorybase.keyword_index.analyzer import analyzer
 from memorybase.messages import message_text
 from memorybase.queries import search as search_queries
 from memorybase.queries.search import FoundMessage, Neighbour, Target
 from memorybase.search.candidates import Candidate
 from memorybase.search.corrections.values import Kind
-from memorybase.search.passages import Reader, Span, rarities
+from memorybase.search.passages import PassageTerms, Reader, Span, rarities
 from memorybase.search.request import SearchRequest
 from memorybase.services import Services
 from memorybase.vectors.search import SCORE_DIGITS
@@ -149,7 +148,9 @@ def _neighbors(
     return [turn for turn in turns if turn.id not in request.exclude_message_ids]
 
 
-def hits_of(services: Services, request: SearchRequest, chosen: Sequence[Candidate], rows: Rows) -> list[Hit]:
+def hits_of(
+    services: Services, request: SearchRequest, sought: PassageTerms, chosen: Sequence[Candidate], rows: Rows
+) -> list[Hit]:
     """The hits of these candidates, without messages that were edited or deleted since their verification."""
     current = [
         candidate
@@ -157,7 +158,7 @@ def hits_of(services: Services, request: SearchRequest, chosen: Sequence[Candida
         if (message := rows.messages.get(candidate.message_id)) is not None
         and message.version == candidate.features.version
     ]
-    snippets = _snippets(services, request, current, rows.messages)
+    snippets = _snippets(services, request, sought, current, rows.messages)
     around = _turns_by_message(rows.turns, request)
     return [
         _hit(candidate, rows.messages[candidate.message_id], snippet, around, explain=request.explain)
@@ -280,10 +281,11 @@ class Snippet(NamedTuple):
 def _snippets(
     services: Services,
     request: SearchRequest,
+    sought: PassageTerms,
     chosen: Sequence[Candidate],
     messages: Mapping[UUID, FoundMessage],
 ) -> list[Snippet]:
-    """The best passage of each message: whole sentences with the query's terms, preferably from the matched chunk."""
+    """The best passage of each message: whole sentences with the sought terms, preferably from the matched chunk."""
     texts = [message_text(messages[candidate.message_id].content) for candidate in chosen]
     chunks = _chunks(services, chosen, texts, messages)
     positions = [
@@ -292,13 +294,11 @@ def _snippets(
     ]
     if not request.passages:
         return [_span_snippet(text, position) for text, position in zip(texts, positions, strict=True)]
-    stemmer = analyzer(services.settings.keyword_language).of(request.query)
-    asked = stemmer.asked(request.query)
     readers = [
-        Reader(text, asked.terms, stemmer, max_chars=SNIPPET_CHARS, matched=position, others=asked.others)
+        Reader(text, sought, max_chars=SNIPPET_CHARS, matched=position)
         for text, position in zip(texts, positions, strict=True)
     ]
-    weights = rarities(asked.terms, [reader.terms for reader in readers])
+    weights = rarities(sought.terms, [reader.terms for reader in readers])
     snippets: list[Snippet] = []
     for text, reader in zip(texts, readers, strict=True):
         passage = reader.next_passage(weights)

@@ -157,20 +157,17 @@ class QueryTerms:
     names: Collection[str] = ()  # those of the terms that look like names or codes
 
     @property
-    def rarities_in_texts(self) -> dict[str, float]:
-        """`rarities`, of terms that the flow lacks under those that they are read as."""
-        return {each: term.rarity for term in self.terms for each in self.meant.get(term.text, (term.text,))}
-
-    @property
     def rarities(self) -> dict[str, float]:
         """Each term's rarity in the flow, 0 to 1."""
         return {term.text: term.rarity for term in self.terms}
 
-    def unsaid(self, among: Collection[str]) -> float:
-        """The share of these of the question's terms, weighted by rarity, that no message of the flow has."""
+    def unsaid(self, among: Collection[str], asked_at: Positions) -> float:
+        """The share of these of the question's terms, weighted by rarity, that no message of the flow has but those at
+        which it was asked before."""
         wanted = [term for term in self.terms if term.text in among]
         total = sum(term.rarity for term in wanted)
-        return sum(term.rarity for term in wanted if not term.messages) / total if total else 0.0
+        unsaid = (each.rarity for each in wanted if each.messages <= np.count_nonzero(each.times_at(asked_at)))
+        return float(sum(unsaid)) / total if total else 0.0
 
     def best_positions(self, limit: int) -> Positions:
         """The positions with the best scores, best first, among those of the terms and of the turns around them."""

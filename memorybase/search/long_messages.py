@@ -15,11 +15,10 @@ from uuid import UUID
 import numpy as np
 
 from memorybase import errors
-from memorybase.keyword_index.analyzer import analyzer
 from memorybase.messages import message_text
 from memorybase.search.candidates import Candidate
-from memorybase.search.keyword_search import QueryTerms
 from memorybase.search.passages import Reader, Span
+from memorybase.search.query_parser import Question
 from memorybase.search.scoring import Weights
 from memorybase.search.signals import Signals
 
@@ -52,17 +51,18 @@ class LongCandidates:
             return compared  # the search has what is stored of these messages
         cosines = np.clip(vectors @ self.query.vector, 0.0, 1.0)
         for number, (index, passage) in enumerate(self.passages.items()):
-            self.signals.add_passage(index, float(cosines[number]), packed.get(number, b""))
+            self.signals.add_passage(index, passage.weight, float(cosines[number]), packed.get(number, b""))
             compared[index] = compared[index]._replace(passage=passage.span)
         self.signals.update_matches()
         return compared
 
 
 class LocatedText(NamedTuple):
-    """A part of a message's text."""
+    """A part of a message's text. `weight`: the rarity of the question's terms in it."""
 
     text: str
     span: Span
+    weight: float
 
 
 def best_of(candidates: Sequence[Candidate], signals: Signals, weights: Weights) -> list[int]:
@@ -73,8 +73,7 @@ def best_of(candidates: Sequence[Candidate], signals: Signals, weights: Weights)
     """
     if signals.tokens is None:
         return []
-    order = np.argsort(-weights.sums(signals.columns), kind="stable")
-    cut = [int(index) for index in order if signals.tokens.is_cut[index]]
+    cut = [int(index) for index in weights.best(signals.columns) if signals.tokens.is_cut[index]]
     said = [index for index in cut[READ_OF_ALL:] if candidates[index].features.role != "assistant"]
     return (cut[:READ_OF_ALL] + said)[:READ]
 
@@ -83,15 +82,15 @@ def passages_of(
     candidates: Sequence[Candidate],
     indexes: Sequence[int],
     contents: Mapping[UUID, Any],
-    terms: QueryTerms,
-    query: str,
-    language: str,
+    question: Question,
+    rarities: Mapping[str, float],
 ) -> dict[int, LocatedText]:
-    """For each of these candidates the passage with the most of the question's terms, by rarity; none without any.
+    """For each of these candidates the passage with the most of the question's terms, by their rarity in the flow and
+    in the message; none without any.
 
     The words choose, not the vectors: of a contract every passage is near a question about the contract.
     """
-    stemmer, rarities = analyzer(language).of(query), terms.rarities_in_texts
+    sought = question.sought._replace(terms=rarities)
     found: dict[int, LocatedText] = {}
     left = READ_CHARS
     for index in indexes:
@@ -99,8 +98,9 @@ def passages_of(
         left -= len(text)
         if left < 0 and found:
             break
-        reader = Reader(text, rarities, stemmer, max_chars=PASSAGE_CHARS, weights=rarities)
+        reader = Reader(text, sought, max_chars=PASSAGE_CHARS, weights=rarities)
         passage = reader.next_passage(rarities)
         if passage is not None and passage.score > 0:
-            found[index] = LocatedText(passage.of(text), Span(passage.start, passage.end))
+            weight = sum(rarities[term] for term in reader.terms_in(passage))
+            found[index] = LocatedText(passage.of(text), Span(passage.start, passage.end), weight)
     return found

@@ -51,6 +51,22 @@ class Passage:
         return text[self.start : self.end]
 
 
+class PassageTerms(NamedTuple):
+    """What passages are searched for: terms of a question, what else stands for each, and the analyzer of texts."""
+
+    terms: Collection[str]
+    others: Mapping[str, Collection[str]]
+    analyzer: Analyzer
+
+
+def joined(sought: Sequence[PassageTerms]) -> PassageTerms | None:
+    """What passages are searched for that may answer any of several questions."""
+    if not sought:
+        return None
+    others = {term: also for each in reversed(sought) for term, also in each.others.items()}
+    return PassageTerms(dict.fromkeys(term for each in sought for term in each.terms), others, sought[0].analyzer)
+
+
 def rarities(terms: Iterable[str], texts: Sequence[Iterable[str]]) -> dict[str, float]:
     """Each term's weight by how few of these texts, given as terms, contain it."""
     held = Counter(term for text in texts for term in set(text))
@@ -113,14 +129,14 @@ def _bounded(text: str, span: Span, max_chars: int) -> Iterator[Span]:
 
 
 def best_passage(
-    text: str, weights: Mapping[str, float], analyzer: Analyzer, *, max_chars: int, matched: Span | None = None
+    text: str, weights: Mapping[str, float], sought: PassageTerms, *, max_chars: int, matched: Span | None = None
 ) -> Passage | None:
     """The passage with the most weight of the question's terms; None for a blank text.
 
     `matched` is the position of the chunk that matched. A short text is one passage. Without any term the passage is
     the beginning of that chunk, or of the text.
     """
-    reader = Reader(text, list(weights), analyzer, max_chars=max_chars, matched=matched, weights=weights)
+    reader = Reader(text, sought, max_chars=max_chars, matched=matched, weights=weights)
     return reader.next_passage(weights)
 
 
@@ -130,25 +146,22 @@ class Reader:
     def __init__(
         self,
         text: str,
-        terms: Collection[str],
-        analyzer: Analyzer,
+        sought: PassageTerms,
         *,
         max_chars: int,
         matched: Span | None = None,
         weights: Mapping[str, float] | None = None,
-        others: Mapping[str, Collection[str]] | None = None,
     ) -> None:
-        """`others`: what else stands for a term, as in `Asked`."""
         trimmed = _trimmed(text, 0, len(text))
-        wanted = set(terms)
+        wanted = set(sought.terms)
         self._matched, self._max_chars = matched, max_chars
         if trimmed.end - trimmed.start <= max_chars:
             self._units = [trimmed] if trimmed.end > trimmed.start else []
         else:
             region = _region(text, weights or dict.fromkeys(wanted, 1.0), max_chars, matched)
             self._units = sentences(text, max_chars, region)
-        found = [analyzer.found_by(text[start:end]) for start, end in self._units]
-        forms = {term: {term, *(others or {}).get(term, ())} for term in wanted}
+        found = [sought.analyzer.found_by(text[start:end]) for start, end in self._units]
+        forms = {term: {term, *sought.others.get(term, ())} for term in wanted}
         self._terms = [sorted(term for term in wanted if not forms[term].isdisjoint(each)) for each in found]
         # A contract says "contract" everywhere: within it, its other words tell where the answer is.
         self._within = rarities(wanted, self._terms)
@@ -158,6 +171,15 @@ class Reader:
     def terms(self) -> set[str]:
         """The question's terms that occur in the text."""
         return {term for terms in self._terms for term in terms}
+
+    def terms_in(self, passage: Passage) -> set[str]:
+        """The question's terms that occur in a passage of the text."""
+        return {
+            term
+            for (start, end), terms in zip(self._units, self._terms, strict=True)
+            if passage.start <= start and end <= passage.end
+            for term in terms
+        }
 
     def next_passage(self, weights: Mapping[str, float], *, rest: bool = False) -> Passage | None:
         """The best run of unused sentences, extended by those around it.

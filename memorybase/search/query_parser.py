@@ -6,7 +6,7 @@ Rules, not a model. They know English and the languages of keyword_index/languag
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 
@@ -16,6 +16,7 @@ from memorybase.keyword_index.analyzer import Asked, Spoken
 from memorybase.keyword_index.languages import Language
 from memorybase.keyword_index.scripts import normal
 from memorybase.search import date_tokens, periods
+from memorybase.search.passages import PassageTerms
 from memorybase.search.periods import Period
 
 _ASKS_TIME = re.compile(
@@ -63,6 +64,17 @@ _ASKS_ORDER = re.compile(
     r"\bin (?:what|which) order\b|\bchronolog\w+|\btimeline\b|\bbrought up\b"
     r"|\b(?:list|walk me through|tell me|show me|give me|what is|what was)\b.*\border\b"
 )
+_ENGLISH: Mapping[str, re.Pattern[str]] = {
+    "asks_time": _ASKS_TIME,
+    "asks_number": _ASKS_NUMBER,
+    "asks_other_side": _ASKS_OTHER_SIDE,
+    "asks_help": _ASKS_HELP,
+    "asks_to_recall": _ASKS_TO_RECALL,
+    "in_first_person": _FIRST_PERSON,
+    "asks_first": _ASKS_FIRST,
+    "asks_latest": _ASKS_LATEST,
+    "asks_order": _ASKS_ORDER,
+}
 _WORDS = re.compile(r"[\w\u0900-\u0df3'\u2019-]+")  # Indic vowel signs are no word characters
 
 # What is said without asking for anything, in the languages of keyword search.
@@ -91,12 +103,15 @@ MOST_DECLINED = 50  # words whose other forms are looked up as names; a question
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A parsed query. `asked` are its stems without speakers' names; `text` is the text to embed.
+    """A query that was read once, for all that a search does with it.
 
-    A name weighs so much in a sentence vector that every turn of that speaker looks like an answer. So `text` leaves
-    names out, and the signal `speaker` counts them.
+    `asked` are its stems without speakers' names, `analyzer` is that of its language, `text` is what is embedded. It
+    leaves names out, because a name weighs so much in a sentence vector that every turn of that speaker looks like an
+    answer; the signal `speaker` counts them.
     """
 
+    query: str
+    analyzer: keywords.Analyzer
     asked: Asked
     names: frozenset[str]
     text: str
@@ -119,6 +134,20 @@ class Question:
     @property
     def terms(self) -> tuple[str, ...]:
         return self.asked.terms
+
+    @property
+    def sought(self) -> PassageTerms:
+        """What a passage that answers has."""
+        return PassageTerms(self.asked.terms, self.asked.others, self.analyzer)
+
+    def reading(self, meant: Mapping[str, Sequence[str]]) -> Question:
+        """The question with the words that its misspelled ones are read as, by terms."""
+        if not meant:
+            return self
+        others = dict(self.asked.others)
+        for term, words in meant.items():
+            others[term] = (*others.get(term, ()), *words)
+        return replace(self, asked=replace(self.asked, others=others))
 
 
 def possible_names(query: str, language: str = keywords.ENGLISH) -> set[str]:
@@ -148,21 +177,19 @@ def parse(
     own = analyzer.of(query)
     names = frozenset(speakers)
     asked = _without_name_terms(analyzer.asked(query, spoken), query, own, names)
-    text = _without_names(query, names, own.known)
     times = periods.named(normal(query), now, own.known, zone)
-    if own.known is not None:
-        return _foreign(query, own, own.known, asked, names, text, times, now)
-    folded = query.casefold().replace("\u2019", "'")
-    asks_other_side = bool(_ASKS_OTHER_SIDE.search(folded))
+    asks = _asks(query, own.known)
     return Question(
+        query=query,
+        analyzer=own,
         asked=asked,
         names=names,
-        text=text,
-        asks_time=bool(_ASKS_TIME.search(folded)),
-        asks_number=bool(_ASKS_NUMBER.search(folded)),
-        asks_other_side=asks_other_side,
-        asks_help=bool(_ASKS_HELP.search(folded)) and not asks_other_side and not _ASKS_TO_RECALL.search(folded),
-        in_first_person=bool(_FIRST_PERSON.search(folded)),
+        text=_without_names(query, names, own.known),
+        asks_time="asks_time" in asks,
+        asks_number="asks_number" in asks,
+        asks_other_side="asks_other_side" in asks,
+        asks_help="asks_help" in asks and asks.isdisjoint(("asks_other_side", "asks_to_recall")),
+        in_first_person=own.known is not None or "in_first_person" in asks,
         is_keywords=_is_keywords(query, own),
         is_small_talk=_is_small_talk(query, own),
         is_question=bool(_IS_QUESTION.search(query.casefold())),
@@ -170,10 +197,17 @@ def parse(
         is_time_alone=_is_time_alone(times, own, names),
         specific=_specific(times, query, own, asked),
         asked_at=now,
-        asks_first=not times.periods and bool(_ASKS_FIRST.search(folded)),
-        asks_latest=not times.periods and bool(_ASKS_LATEST.search(folded)),
-        asks_order=bool(_ASKS_ORDER.search(folded)),
+        asks_first=not times.periods and "asks_first" in asks,
+        asks_latest=not times.periods and "asks_latest" in asks,
+        asks_order="asks_order" in asks,
     )
+
+
+def _asks(query: str, language: Language | None) -> set[str]:
+    """What kinds of questions it is, by their names; help and first person are recognized in English alone."""
+    folded = query.casefold().replace("\u2019", "'") if language is None else language.folded(normal(query))
+    patterns = _ENGLISH if language is None else language.questions
+    return {name for name, pattern in patterns.items() if pattern.search(folded)}
 
 
 def is_question(text: str, language: str) -> bool:
@@ -187,49 +221,6 @@ def is_question(text: str, language: str) -> bool:
 def is_small_talk(text: str, language: str) -> bool:
     """Whether a sentence asks for nothing: "hi", "thanks a lot"."""
     return _is_small_talk(text, keywords.analyzer(language).of(text))
-
-
-def asks_order(query: str, language: str) -> bool:
-    """Whether the query asks in which order topics came up."""
-    known = keywords.analyzer(language).of(query).known
-    if known is not None and known.questions["asks_order"].search(known.folded(normal(query))):
-        return True
-    return _ASKS_ORDER.search(query.casefold()) is not None
-
-
-def _foreign(
-    query: str,
-    own: keywords.Analyzer,
-    language: Language,
-    asked: Asked,
-    names: frozenset[str],
-    text: str,
-    times: periods.Named,
-    now: datetime,
-) -> Question:
-    """A question in another language. Its help and first person are not recognized: those signals know English."""
-    folded = language.folded(normal(query))
-    asks = {name for name, pattern in language.questions.items() if pattern.search(folded)}
-    return Question(
-        asked=asked,
-        names=names,
-        text=text,
-        asks_time="asks_time" in asks,
-        asks_number="asks_number" in asks,
-        asks_other_side="asks_other_side" in asks,
-        asks_help=False,
-        in_first_person=True,
-        is_keywords=_is_keywords(query, own),
-        is_small_talk=_is_small_talk(query, own),
-        is_question=bool(_IS_QUESTION.search(query.casefold())),
-        periods=times.periods,
-        is_time_alone=_is_time_alone(times, own, names),
-        specific=_specific(times, query, own, asked),
-        asked_at=now,
-        asks_first=not times.periods and "asks_first" in asks,
-        asks_latest=not times.periods and "asks_latest" in asks,
-        asks_order="asks_order" in asks,
-    )
 
 
 def _is_keywords(query: str, own: keywords.Analyzer) -> bool:

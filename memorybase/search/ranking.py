@@ -14,7 +14,7 @@ import numpy as np
 
 from memorybase.messages import message_text
 from memorybase.queries.search import Target
-from memorybase.search import demotion, query_parser, scoring, signals
+from memorybase.search import demotion, scoring, signals
 from memorybase.search.candidates import Candidate
 from memorybase.search.demotion import Contents, normalized
 from memorybase.search.query_parser import Question
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 RERANKED = 50  # messages: the search waits while the model reads each of them
 RERANKED_CHARS = 2_000  # of a message; more than these models read
+NON_ANSWER = 0.02  # the factor of a reranked non-answer
 FOLDED = 128  # of the best candidates; others are not counted
 # In mode dense the cosine loses this much each time the length grows e-fold above 40 terms; .08 to .10 do equally well.
 LENGTH_COST = 0.08
@@ -68,6 +69,7 @@ def score(
             recency=float(recency[index]),
             evidence=evidence,
             coverage=float(read.covered[index]),
+            is_non_answer=index in read.non_answers,
         )
         for index, candidate in enumerate(candidates)
     ]
@@ -134,18 +136,18 @@ def _distinct(request: SearchRequest, candidates: Iterable[Candidate], enough: i
     return list(best.values())
 
 
-def top(request: SearchRequest, candidates: Iterable[Candidate], contents: Contents, language: str) -> list[Candidate]:
-    """The top_k candidates of one flow, each message once; what says nothing below all others, repetitions below what
-    they repeat, and alike ones folded if the request says so."""
+def top(
+    request: SearchRequest, question: Question, candidates: Iterable[Candidate], contents: Contents
+) -> list[Candidate]:
+    """The top_k candidates of one flow, each message once; repetitions below what they repeat, and alike ones folded if
+    the request says so."""
     found = _distinct(request, candidates)
     if request.mode != "dense":
-        lowered = demotion.without_non_answers(found, contents, request.top_k)
-        found = found if lowered is found else _distinct(request, lowered)
-        originals = demotion.originals_of(found, contents, request.query, language)
+        originals = demotion.originals_of(found, contents, question.analyzer)
         if originals:
             found = _distinct(request, demotion.echoes_lowered(found, originals))
         found = [candidate for candidate in found if candidate.score >= (request.min_score or 0)]
-    if request.mode != "dense" and query_parser.asks_order(request.query, language):
+    if request.mode != "dense" and question.asks_order:
         found = over_sessions(found, len(found) if request.fold_alike else request.top_k)
     return _folded(found, contents, request.top_k) if request.fold_alike else found[: request.top_k]
 
@@ -174,10 +176,18 @@ def rerank(
         return []
     scores = reranker.scores(request.query, [texts[candidate.message_id] for candidate in readable])
     scored = [
-        candidate._replace(score=round(float(score) * candidate.recency, SCORE_DIGITS), reranked=float(score))
+        candidate._replace(
+            score=round(float(score) * _kept_of(candidate), SCORE_DIGITS),
+            reranked=float(score),
+        )
         for candidate, score in zip(readable, scores, strict=True)
     ]
     return [candidate for candidate in scored if candidate.score >= (request.min_score or 0)]
+
+
+def _kept_of(candidate: Candidate) -> float:
+    """The part of a reranked score that age and saying nothing leave."""
+    return candidate.recency * (NON_ANSWER if candidate.is_non_answer else 1.0)
 
 
 def over_sessions(candidates: Sequence[Candidate], count: int) -> list[Candidate]:

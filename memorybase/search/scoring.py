@@ -44,7 +44,7 @@ SIGNALS: Mapping[str, str] = {
     "wish": "cosine, if the question asks for help and the message states a standing wish",
     "first_person": "log of the number of words such as I and my, if the question has none",
     "sequence": "the question asks for the first or latest event, or the order of topics: nearness to that end, 0 to 1",
-    "repeats": "the message only asks the question again: 1",
+    "says_nothing": "the message only asks the question again, or says only that something is not known: 1",
 }
 
 # One good candidate alone is likelier to be the answer than one among many as good. So each sum loses most of the
@@ -68,6 +68,10 @@ class Weights:
     def shares(self, values: Mapping[str, float]) -> dict[str, float]:
         """Each signal's part in the sum."""
         return {name: self.of.get(name, 0.0) * value for name, value in values.items()}
+
+    def best(self, columns: Mapping[str, Floats]) -> NDArray[np.intp]:
+        """The indexes of the rows, best sum first."""
+        return np.argsort(-self.sums(columns), kind="stable")
 
     def sums(self, columns: Mapping[str, Floats]) -> Floats:
         """The weighted sum of each row of the columns."""
@@ -100,10 +104,10 @@ DEFAULT = Weights(
         "first_person": 0.18,
         # Too few questions of these chats are of such a form to fit a weight (`make bench-scores`,
         # `make bench-corrections`). A repetition of the question has all of its words, and answers nothing: it loses
-        # about as much as they give.
+        # about as much as they give. So does "I do not know where your boat lies".
         "keywords": 4.0,
         "sequence": 2.0,
-        "repeats": -12.0,
+        "says_nothing": -12.0,
     },
 )
 # For a message without a vector (mode keyword, or not embedded yet): the usual cosine.
@@ -187,7 +191,7 @@ def scores_of(shares: Floats, evidence: float, read: Shown) -> Floats:
     is_near = (read.covered > 0) | (read.columns["dense"] * read.fluency >= NEAR)
     is_recalled = shares >= FLOOR * np.max(shares, initial=0.0)
     is_recalled |= (rank < KEPT) & is_near | (read.covered >= KEPT_COVERED)
-    is_recalled &= (evidence >= ENOUGH_EVIDENCE) & (read.columns["repeats"] == 0)
+    is_recalled &= (evidence >= ENOUGH_EVIDENCE) & (read.columns["says_nothing"] == 0)
     ordered = shares * evidence * (1 - MIN_SCORE) + (len(shares) - rank) * SMALLEST_STEP
     return np.where(is_recalled, MIN_SCORE + ordered, MIN_SCORE * np.minimum(ordered, LARGEST_WEAK))
 

@@ -7,14 +7,13 @@ nothing is held open while the model and the store answer. The second verifies t
 from __future__ import annotations
 
 import contextvars
-import itertools
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
@@ -30,13 +29,23 @@ from memorybase.queries import search as search_queries
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.queries.search import Target
 from memorybase.quotas.charges import charge_search
-from memorybase.search import asked_text, keyword_search, long_messages, query_parser, ranking, signals, vector_search
+from memorybase.search import (
+    asked_text,
+    demotion,
+    keyword_search,
+    long_messages,
+    query_parser,
+    ranking,
+    signals,
+    vector_search,
+)
 from memorybase.search.candidates import Candidate
 from memorybase.search.corrections import marking as corrections
 from memorybase.search.demotion import Contents, normalized
 from memorybase.search.hits import NO_ROWS, Hit, Rows, hits_of, read_rows
 from memorybase.search.keyword_search import Matches, QueryTerms
 from memorybase.search.long_messages import LongCandidates
+from memorybase.search.passages import PassageTerms, joined
 from memorybase.search.query_parser import Question, possible_names
 from memorybase.search.request import MAX_MEMORY_BASES, SearchRequest, check, with_filters
 from memorybase.search.signals import Signals
@@ -44,16 +53,23 @@ from memorybase.search.vector_search import Asked, Verified
 from memorybase.services import Services
 from memorybase.vectors.search import cut_query
 
+if TYPE_CHECKING:
+    from memorybase.embedding import QueryTokens
+
 # Flows that are searched beside each other, over all searches of this process. The caller's thread only waits.
 _flows = ThreadPoolExecutor(max_workers=8, thread_name_prefix="flow-search")
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """Hits, best first, each message once; ties: the later message first, then by id."""
+    """Hits, best first, each message once; ties: the later message first, then by id.
+
+    `sought`: what passages of them are searched for; None if there is no memory base.
+    """
 
     results: list[Hit]
     took_ms: float
+    sought: PassageTerms | None = None
 
 
 def search(services: Services, user_id: UUID, request: SearchRequest) -> SearchResults:
@@ -74,40 +90,75 @@ def search_uncharged(services: Services, user_id: UUID, request: SearchRequest) 
     request = with_filters(replace(request, query=cut_query(request.query)))
     check(request)
     with shared_position(), tracing.span("search", mode=request.mode):
-        each = [_results(services, user_id, replace(request, query=query)) for query in asked.searches]
-        results = each[0] if len(each) == 1 else merged(itertools.chain.from_iterable(each), request)
-    return SearchResults(results=results, took_ms=_milliseconds_since(started))
+        each = [_answer(services, user_id, replace(request, query=query)) for query in asked.searches]
+        found = each[0] if len(each) == 1 else _of_text(each, request)
+    return SearchResults(results=found.hits, took_ms=_milliseconds_since(started), sought=found.sought)
 
 
-def _results(services: Services, user_id: UUID, request: SearchRequest) -> list[Hit]:
-    """The hits of one question."""
+class _Answer(NamedTuple):
+    """The hits of one question, and what passages of them are searched for."""
+
+    hits: list[Hit]
+    sought: PassageTerms | None
+
+
+def _answer(services: Services, user_id: UUID, request: SearchRequest) -> _Answer:
     sought = corrections.sought_by(services, request)
     wanted = corrections.widened(request) if sought else request
-    chosen, rows = _choose(services, user_id, wanted)
-    results = hits_of(services, wanted, chosen, rows)
-    if sought and results:
-        results = corrections.corrected(services, request, sought, chosen, results)
-    return results
+    question, chosen, rows = _choose(services, user_id, wanted)
+    if question is None:
+        return _Answer([], None)
+    hits = hits_of(services, wanted, question.sought, chosen, rows)
+    if sought and hits:
+        hits = corrections.corrected(services, request, question, sought, chosen, hits)
+    return _Answer(hits, question.sought)
+
+
+def _of_text(each: Sequence[_Answer], request: SearchRequest) -> _Answer:
+    """The hits of the questions inside of a text, and of the whole, which is the last one.
+
+    The whole may find a message by what stands around the questions; the passage to show is what answers one of them.
+    """
+    answers = merged((hit for answer in each[:-1] for hit in answer.hits), request)
+    of_questions = {hit.message_id: hit for hit in answers}
+    hits = merged((hit for answer in each for hit in answer.hits), request)
+    sought = [answer.sought for answer in each[:-1] if answer.sought is not None]
+    return _Answer([_with_passage(hit, of_questions.get(hit.message_id)) for hit in hits], joined(sought))
+
+
+def _with_passage(hit: Hit, other: Hit | None) -> Hit:
+    if other is None or other is hit:
+        return hit
+    return replace(hit, snippet=other.snippet, snippet_start=other.snippet_start, snippet_end=other.snippet_end)
 
 
 def _milliseconds_since(started: float) -> float:
     return round((time.perf_counter() - started) * 1_000, 3)
 
 
-Chosen = tuple[list[Candidate], Rows]  # best first; the rows of their messages and neighbors
-Select = Callable[[list[Candidate], Contents], list[Candidate]]
+class Chosen(NamedTuple):
+    """The candidates to show, best first, and the rows of their messages and neighbors; without a memory base none."""
+
+    question: Question | None
+    candidates: list[Candidate]
+    rows: Rows
+
+
+Select = Callable[[Question, list[Candidate], Contents], list[Candidate]]
 
 
 def _choose(services: Services, user_id: UUID, request: SearchRequest) -> Chosen:
     """The candidates to show."""
-    reranker, language = services.reranker, services.settings.keyword_language
+    reranker = services.reranker
     if reranker is None or request.mode == "dense":
-        return _find(services, user_id, request, partial(ranking.top, request, language=language))
+        return _find(services, user_id, request, partial(ranking.top, request))
     # The reranker's scores replace the fused ones, so `min_score` is of those.
     unbounded = replace(request, min_score=None)
-    read, rows = _find(services, user_id, unbounded, lambda found, _: ranking.to_rerank(request, found))
-    reranked = ranking.rerank(reranker, request, read, rows.contents)
-    return ranking.top(request, reranked, rows.contents, language), rows
+    found = _find(services, user_id, unbounded, lambda _, candidates, __: ranking.to_rerank(request, candidates))
+    if found.question is None:
+        return found
+    reranked = ranking.rerank(reranker, request, found.candidates, found.rows.contents)
+    return found._replace(candidates=ranking.top(request, found.question, reranked, found.rows.contents))
 
 
 class _Prepared(NamedTuple):
@@ -117,13 +168,17 @@ class _Prepared(NamedTuple):
     question: Question
     targets: Sequence[Target]  # all of one flow
 
+    def reading(self, terms: QueryTerms) -> _Prepared:
+        """With the words that misspelled ones are read as."""
+        return self._replace(question=self.question.reading(terms.meant))
+
 
 def _find(services: Services, user_id: UUID, request: SearchRequest, select: Select) -> Chosen:
     """The candidates that `select` takes from all that the search finds."""
     with services.database.reading(on_replica=True) as db:
         prepared = _prepare(db, services, user_id, request)
         if prepared is None:
-            return [], NO_ROWS
+            return Chosen(None, [], NO_ROWS)
         if request.mode == "keyword":
             return _by_keywords(db, prepared, select)
         asked = vector_search.ask(db, services, *prepared)
@@ -134,12 +189,12 @@ def _find(services: Services, user_id: UUID, request: SearchRequest, select: Sel
 
 
 def _by_keywords(db: OrmSession, prepared: _Prepared, select: Select) -> Chosen:
-    request, question, _ = prepared
     terms, by_words = keyword_search.find(db, *prepared)
-    scored = []
-    for found in by_words.values():
-        read = signals.read(db, request.query, question, terms, found, None, by_words_alone=True) if found else None
-        scored.append(ranking.score(request, question, found, read))
+    prepared = prepared.reading(terms)
+    scored = [
+        ranking.score(prepared.request, prepared.question, found, _signals(db, prepared, terms, found, None))
+        for found in by_words.values()
+    ]
     return _selected(db, prepared, select, scored)
 
 
@@ -152,15 +207,12 @@ def _by_vectors(services: Services, prepared: _Prepared, asked: Asked, select: S
 
 def _by_both(services: Services, prepared: _Prepared, asked: Asked, matches: Matches, select: Select) -> Chosen:
     """The long ones of the best candidates are compared by their passages, outside of a transaction."""
-    request, question, _ = prepared
     terms, by_words = matches
+    prepared = prepared.reading(terms)
     with vector_search.verified(services, asked, by_words) as (db, found):
-        read = [
-            signals.read(db, request.query, question, terms, each.candidates, each.tokens) if each.candidates else None
-            for each in found
-        ]
+        read = [_signals(db, prepared, terms, each.candidates, each.tokens) for each in found]
         long = [
-            _long_candidates(db, services, prepared, terms, each, of_target) if of_target is not None else None
+            _long_candidates(db, prepared, terms, each, of_target) if of_target is not None else None
             for each, of_target in zip(found, read, strict=True)
         ]
         if not any(each is not None and each.passages for each in long):
@@ -173,6 +225,26 @@ def _by_both(services: Services, prepared: _Prepared, asked: Asked, matches: Mat
         return _selected(db, prepared, select, _scored(prepared, compared, read))
 
 
+def _signals(
+    db: OrmSession,
+    prepared: _Prepared,
+    terms: QueryTerms,
+    candidates: Sequence[Candidate],
+    tokens: QueryTokens | None,
+) -> Signals | None:
+    """The signals of one target's candidates, if there are any."""
+    if not candidates:
+        return None
+    request, question, targets = prepared
+    by_words_alone = request.mode == "keyword"
+    read = signals.read(db, question, terms, candidates, tokens, by_words_alone=by_words_alone)
+    best = ranking.weights_for(request, candidates[0].target).best(read.columns)
+    contents = partial(search_queries.fetch_contents, db, targets[0].flow_id)
+    non_answers = demotion.non_answers([candidates[index] for index in best], contents)
+    read.mark_non_answers([index for index in best if candidates[index].message_id in non_answers])
+    return read
+
+
 def _scored(
     prepared: _Prepared, found: Sequence[Verified], read: Sequence[Signals | None]
 ) -> Iterator[Sequence[Candidate]]:
@@ -181,20 +253,21 @@ def _scored(
 
 
 def _long_candidates(
-    db: OrmSession, services: Services, prepared: _Prepared, terms: QueryTerms, found: Verified, read: Signals
+    db: OrmSession, prepared: _Prepared, terms: QueryTerms, found: Verified, read: Signals
 ) -> LongCandidates:
     """The passages to compare of one target's candidates."""
-    request, _, targets = prepared
+    request, question, targets = prepared
     best = long_messages.best_of(found.candidates, read, ranking.weights_for(request, found.candidates[0].target))
     contents = search_queries.fetch_contents(db, targets[0].flow_id, [found.candidates[at].message_id for at in best])
-    asked = (terms, request.query, services.settings.keyword_language)
-    return LongCandidates(read, found.query, long_messages.passages_of(found.candidates, best, contents, *asked))
+    passages = long_messages.passages_of(found.candidates, best, contents, question, terms.rarities)
+    return LongCandidates(read, found.query, passages)
 
 
 def _selected(db: OrmSession, prepared: _Prepared, select: Select, scored: Iterable[Sequence[Candidate]]) -> Chosen:
     contents = partial(search_queries.fetch_contents, db, prepared.targets[0].flow_id)
-    chosen = select([candidate for of_target in scored for candidate in of_target], contents)
-    return chosen, read_rows(db, prepared.request, chosen)
+    candidates = [candidate for of_target in scored for candidate in of_target]
+    chosen = select(prepared.question, candidates, contents)
+    return Chosen(prepared.question, chosen, read_rows(db, prepared.request, chosen))
 
 
 def _prepare(db: OrmSession, services: Services, user_id: UUID, request: SearchRequest) -> _Prepared | None:

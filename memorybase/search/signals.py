@@ -12,7 +12,7 @@ the rarity of its word, because a rare word without a match costs more than a co
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -54,17 +54,31 @@ class Signals:
     """The signals of one target's candidates: a column for each, by its name, with a value for each candidate."""
 
     columns: dict[str, Floats]
-    covered: Floats  # the share of the question's words that each candidate has; 0 if it repeats the question
-    named: Floats  # the rarity of the rarest name or code of the question that each candidate has
+    covered: Floats  # the share of the question's words that each candidate has; 0 if it says nothing
+    named: Floats  # the rarity of the rarest name or code of the question that each candidate has; the same
     fluency: float  # how well the model knows the question's words, 0 to 1
     unsaid: float  # the share of the question's words, by rarity, that no message of the flow has
+    best_possible: float  # what BM25 is divided by
     tokens: MatchedTokens | None
+    non_answers: Collection[int] = ()  # candidates that say only that something is not known
 
-    def add_passage(self, index: int, cosine: float, vectors: bytes) -> None:
-        """Count a passage of a candidate, with its packed token vectors: a message is as near as its nearest one."""
+    def mark_non_answers(self, indexes: Collection[int]) -> None:
+        self.non_answers = indexes
+        for index in indexes:
+            self.columns["says_nothing"][index] = 1.0
+            self.covered[index] = self.named[index] = 0.0
+
+    def add_passage(self, index: int, weight: float, cosine: float, vectors: bytes) -> None:
+        """Count a passage of a long candidate: the rarity of the question's terms in it, its cosine, and its packed
+        token vectors.
+
+        A message is as near as its nearest passage, and has the words of one: a long text has some of every question.
+        """
         dense = max(float(self.columns["dense"][index]), cosine)
         self.columns["dense"][index] = dense
         self.columns["dense_unsure"][index] = dense * (1 - self.fluency)
+        self.columns["nearby"][index] = min(self.columns["nearby"][index], weight / self.best_possible)
+        self.columns["nearby_unsure"][index] = self.columns["nearby"][index] * (1 - self.fluency)
         if self.tokens is not None:
             self.tokens.add(index, vectors)
 
@@ -76,7 +90,6 @@ class Signals:
 
 def read(
     db: OrmSession,
-    query: str,
     question: Question,
     terms: QueryTerms,
     candidates: Sequence[Candidate],
@@ -92,27 +105,30 @@ def read(
     matrix = CandidateMatrix(features, turns, dense)
     neighbor_weights = {step: matrix.neighbor_weight(step) for step in STEP_WEIGHTS if step}
     words = terms.measure(db, matrix.positions, neighbor_weights, _lengths(matrix.neighbors(-1)))
-    fluency = 0.0 if by_words_alone else fluency_of(query, tokens)
+    fluency = 0.0 if by_words_alone else fluency_of(question.query, tokens)
     columns = _columns(question, words, matrix, fluency)
     matched = None
     if tokens is not None:
         stored = token_queries.at_positions(
             db, base_id=target.memory_base_id, generation=target.generation, positions=_positions_with_tokens(matrix)
         )
-        matched = MatchedTokens(matrix, stored, tokens, _token_weights(question, query, tokens, terms))
+        matched = MatchedTokens(matrix, stored, tokens, _token_weights(question, tokens, terms))
         columns["match"] = matched.matches()
-    is_new = 1 - columns["repeats"]
-    unsaid = terms.unsaid(question.specific)
-    return Signals(columns, words.covered * is_new, words.named * is_new, fluency, unsaid, matched)
+    is_new = 1 - columns["says_nothing"]
+    unsaid = terms.unsaid(question.specific, matrix.positions[is_new == 0])
+    return Signals(columns, words.covered * is_new, words.named * is_new, fluency, unsaid, terms.best_possible, matched)
 
 
 def fluency_of(query: str, tokens: QueryTokens | None) -> float:
     """How well the model knows a question's words, 0 to 1, by the characters of a token: a model splits words that it
-    does not know into small pieces. 1 where nothing is known of its tokens."""
-    if tokens is None or not len(tokens.spans):
+    does not know into small pieces, and has none for characters that it does not know. 1 without tokens."""
+    if tokens is None:
         return 1.0
-    characters = sum(WIDE if ord(character) >= FIRST_WIDE else 1 for character in query if character.isalnum())
-    return min(1.0, max(0.0, (characters / len(tokens.spans) - UNKNOWN_CHARS) / (KNOWN_CHARS - UNKNOWN_CHARS)))
+    covered = {position for start, end in tokens.spans for position in range(start, end)}
+    letters = [position for position, character in enumerate(query) if character.isalnum()]
+    pieces = len(tokens.spans) + sum(position not in covered for position in letters) or 1
+    characters = sum(WIDE if ord(query[position]) >= FIRST_WIDE else 1 for position in letters)
+    return min(1.0, max(0.0, (characters / pieces - UNKNOWN_CHARS) / (KNOWN_CHARS - UNKNOWN_CHARS)))
 
 
 class CandidateMatrix:
@@ -191,7 +207,7 @@ def _columns(question: Question, words: WordMeasures, candidates: CandidateMatri
         "wish": dense * shortness(lengths) * _has_trait(traits, Traits.STATES_WISH) * question.asks_help,
         "first_person": _first_person(features) * (not question.in_first_person),
         "sequence": _sequence(question, features),
-        "repeats": repeats,
+        "says_nothing": repeats,
     }
 
 
@@ -293,12 +309,12 @@ STOP_WORD = 0.15  # the weight of a stop word; a name has none, because the sign
 UNKNOWN_MATCH = 0.36  # for a message without token vectors yet: the usual value among candidates
 
 
-def _token_weights(question: Question, query: str, tokens: QueryTokens, terms: QueryTerms) -> Floats:
+def _token_weights(question: Question, tokens: QueryTokens, terms: QueryTerms) -> Floats:
     """The weight of each token of the query; they sum to 1, or to 0 if no token carries meaning."""
     analyzer = keywords.analyzer(question.asked.language)
     rarities = terms.rarities
     weights = np.zeros(len(tokens.spans))
-    for word in WORD.finditer(query):
+    for word in WORD.finditer(question.query):
         weight = _token_weight(word[0], analyzer, question, rarities)
         for position, (start, end) in enumerate(tokens.spans):
             if start < word.end() and end > word.start():
@@ -353,8 +369,11 @@ class MatchedTokens:
         return np.array([column.get(message.position + step, -1) for message in self._candidates.features])
 
     def add(self, index: int, vectors: bytes) -> None:
-        """Count further tokens of a candidate."""
-        self._own[:, index] = np.maximum(self._own[:, index], _matches(self._query, [vectors])[:, 0])
+        """Count the tokens of a candidate's passage if they match better than those of its beginning; not the best of
+        both, since among more tokens more are near by chance."""
+        of_passage = _matches(self._query, [vectors])[:, 0]
+        if self._weights @ of_passage > self._weights @ self._own[:, index]:
+            self._own[:, index] = of_passage
 
     def matches(self) -> Floats:
         """For each candidate the weighted mean, over the question's tokens, of the best cosine in the message, or in

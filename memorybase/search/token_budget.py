@@ -17,11 +17,10 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any
 from uuid import UUID
 
-from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.messages import message_text
 from memorybase.search.corrections import marking
 from memorybase.search.hits import Hit
-from memorybase.search.passages import Passage, Reader, Span, best_passage, rarities
+from memorybase.search.passages import Passage, PassageTerms, Reader, Span, best_passage, rarities
 
 PASSAGE_CHARS = 400  # about a hundred tokens
 # Messages further down answer less often, so shorter passages of more of them bring more; lost sentences matter
@@ -101,24 +100,21 @@ class Packer:
     def __init__(
         self,
         hits: Sequence[Hit],
-        query: str,
-        analyzer: Analyzer,
+        sought: PassageTerms,
         cost: Cost,
         around: Around | None = None,
         zone: tzinfo = UTC,
     ) -> None:
         """`around` fetches the turns around the hits; it is called only if the hits leave some budget. Dates are shown
         in the zone."""
-        self._analyzer, self._cost, self._read_around, self._zone = analyzer, cost, around, zone
-        asked = analyzer.asked(query)
-        self._terms, self._others = asked.terms, asked.others
+        self._sought, self._cost, self._read_around, self._zone = sought, cost, around, zone
         self._hits = [_turn_of(hit, zone) for hit in hits]
         self._best = {turn.message_id for turn in self._hits[:BEST_HITS]}
         self._around: list[QuotedTurn] | None = None
         self._readers: dict[UUID, Reader] = {}
         self._passages: dict[UUID, list[Passage]] = {}
         best = [self._reader(turn).terms for turn in self._hits[:HITS_COUNTED]]
-        self._weights: Mapping[str, float] = rarities(self._terms, best)
+        self._weights: Mapping[str, float] = rarities(sought.terms, best)
 
     def pack(self, max_tokens: int, *, seen: Iterable[str] = (), without: Collection[UUID] = ()) -> Packed:
         """What fits the budget, without these messages and without texts that the caller has `seen`."""
@@ -157,7 +153,7 @@ class Packer:
         """Add as much of a message as fits, at four characters a token or at one, depending on the script."""
         for chars_a_token in (3, 1) if budget.left >= SHORTEST_PASSAGE else ():
             chars = min(PASSAGE_CHARS, chars_a_token * budget.left)
-            passage = best_passage(turn.text, self._weights, self._analyzer, max_chars=chars, matched=turn.matched)
+            passage = best_passage(turn.text, self._weights, self._sought, max_chars=chars, matched=turn.matched)
             if passage is not None and budget.add(turn, passage):
                 return
 
@@ -171,14 +167,7 @@ class Packer:
         reader = self._readers.get(turn.message_id)
         if reader is None:
             max_chars = PASSAGE_CHARS if turn.message_id in self._best else SHORT_PASSAGE_CHARS
-            reader = Reader(
-                turn.text,
-                self._terms,
-                self._analyzer,
-                max_chars=max_chars,
-                matched=turn.matched,
-                others=self._others,
-            )
+            reader = Reader(turn.text, self._sought, max_chars=max_chars, matched=turn.matched)
             self._readers[turn.message_id] = reader
         return reader
 

@@ -33,6 +33,8 @@ _STEPS = {
     "around": ("The conversation around it is about this", "The conversation around it is about something else"),
     "kind": ("Is of the kind that you ask for", "Is long or of another kind: such messages match by chance"),
 }
+_NOT_KNOWN = "Says only that something is not known"
+_ASKED_BEFORE = "Only asks the question again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +164,8 @@ def walk(parts: dict[str, Any], score: float, words: Sequence[str]) -> list[Step
         text = _STEPS[part][share < 0]
         if part == "words" and words:
             text = f"Shares {', '.join(f'“{word}”' for word in words[:4])}"
+        if part == "kind" and parts["signals"].get("says_nothing", {}).get("value"):
+            text = _NOT_KNOWN if parts.get("non_answer") else _ASKED_BEFORE
         steps.append(Step(part, text, signed(share), *_span(at, at + share), against=share < 0))
         at += share
     if (parts.get("recency") or 1) != 1:
@@ -176,8 +180,6 @@ def walk(parts: dict[str, Any], score: float, words: Sequence[str]) -> list[Step
 
 
 def _why_moved(parts: dict[str, Any]) -> str:
-    if parts.get("non_answer"):
-        return "lowered since it says only that something is not known"
     if parts.get("echo_of"):
         return "lowered since it repeats an earlier message"
     return "before it moved to another place"

@@ -21,6 +21,7 @@ from memorybase.search.corrections import pairs
 from memorybase.search.corrections.pairs import COMPARED, Correction, Said, Sought
 from memorybase.search.embedded import LatestByOwner
 from memorybase.search.hits import CorrectionOf, Hit
+from memorybase.search.query_parser import Question
 from memorybase.search.request import SearchRequest
 from memorybase.services import Services
 
@@ -49,7 +50,12 @@ def widened(request: SearchRequest) -> SearchRequest:
 
 
 def corrected(
-    services: Services, request: SearchRequest, sought: Sought, chosen: Sequence[Candidate], hits: Sequence[Hit]
+    services: Services,
+    request: SearchRequest,
+    question: Question,
+    sought: Sought,
+    chosen: Sequence[Candidate],
+    hits: Sequence[Hit],
 ) -> list[Hit]:
     """The hits of a widened request with their corrections, narrowed to what was requested; `chosen` are their
     candidates.
@@ -58,18 +64,22 @@ def corrected(
     """
     end_users = {each.message_id: each.features.end_user_id for each in chosen}
     messages = [_said(hit, number, end_users.get(hit.message_id)) for number, hit in enumerate(hits[:COMPARED])]
-    found = _corrections(services, request, chosen[0].target, sought, messages)
+    found = _corrections(services, request, question, chosen[0].target, sought, messages)
     marked = _marked(hits, found)
     return [hit for hit in _ordered(marked, hits, found) if hit.score >= (request.min_score or 0)][: request.top_k]
 
 
 def _corrections(
-    services: Services, request: SearchRequest, target: Target, sought: Sought, messages: Sequence[Said]
+    services: Services,
+    request: SearchRequest,
+    question: Question,
+    target: Target,
+    sought: Sought,
+    messages: Sequence[Said],
 ) -> list[Correction]:
     if request.corrections is None and target.embedding_model.startswith(AT_AN_ENDPOINT):
         return []  # a further request, which costs money and time
-    text_analyzer = analyzer(services.settings.keyword_language).of(request.query)
-    stated = pairs.stated(messages, request.query, sought, text_analyzer)
+    stated = pairs.stated(messages, request.query, sought, question.analyzer)
     if not stated:
         return []
     try:
@@ -79,7 +89,7 @@ def _corrections(
     except (errors.EnvironmentFailure, errors.MessageFailure) as error:
         log.warning("corrections_skipped", error_code=error.code)
         return []
-    return pairs.find(messages, stated, request.query, likeness.of, text_analyzer)
+    return pairs.find(messages, stated, request.query, likeness.of, question.analyzer)
 
 
 def _said(hit: Hit, number: int, end_user_id: str | None) -> Said:

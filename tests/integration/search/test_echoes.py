@@ -106,7 +106,22 @@ def test_a_non_answer_is_weak_and_takes_nothing_from_the_answer(world: World) ->
         assert lowered.score < MIN_SCORE, mode
         assert lowered.parts is not None
         assert lowered.parts["non_answer"] is True
-        assert lowered.parts["own_score"] > lowered.score
+        assert lowered.parts["signals"]["says_nothing"]["value"] == 1.0
+
+
+def test_a_question_asked_before_and_its_non_answer_are_no_evidence(world: World) -> None:
+    others = ["user: The gate is green.", "user: It needs fuel."]
+    never = evidence(search(world, flow_of(world, *others), "Where does my boat lie?"))
+    again = flow_of(world, *others, "user: Where does my boat lie?", f"assistant: {NON_ANSWER}")
+    assert evidence(search(world, again, "Where does my boat lie?")) == pytest.approx(never, abs=0.05)
+    known = flow_of(world, *others, f"user: {FACT}")
+    assert evidence(search(world, known, "Where does my boat lie?")) > never + 0.3
+
+
+def evidence(hits: list[Hit]) -> float:
+    assert hits[0].parts is not None
+    found: float = hits[0].parts["evidence"]
+    return found
 
 
 def test_many_non_answers_hide_nothing(world: World) -> None:

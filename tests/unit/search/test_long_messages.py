@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -16,10 +17,11 @@ from memorybase.search import long_messages
 from memorybase.search.embedded import Embedded
 from memorybase.search.long_messages import READ, READ_CHARS, LocatedText, LongCandidates, best_of, passages_of
 from memorybase.search.passages import Span
+from memorybase.search.query_parser import Question, parse
 from memorybase.search.scoring import Weights
 
 WEIGHTS = Weights("default", 0.0, {"dense": 1.0})
-TERMS: Any = SimpleNamespace(rarities_in_texts={"berth": 1.0, "boat": 0.2})
+RARITIES = {"berth": 1.0, "boat": 0.2}
 FILLER = "Nothing of the kind is said in this sentence. " * 40
 ANSWER = "The berth of the boat is number twelve."
 LONG = f"{FILLER}{ANSWER} {FILLER}"
@@ -60,10 +62,14 @@ def test_of_an_assistant_only_the_very_best_are_read() -> None:
     assert best_of(said_by(*roles), signals(falling, [True] * 12), WEIGHTS) == [0, 1, 2, 10, 11]
 
 
+def question(query: str) -> Question:
+    return parse(query, language="english", speakers=(), now=datetime.now(UTC))
+
+
 def passages(*texts: str, query: str = "Which berth has the boat?") -> dict[int, str]:
     found: Any = [SimpleNamespace(message_id=UUID(int=number)) for number in range(len(texts))]
     contents = {UUID(int=number): text for number, text in enumerate(texts)}
-    located = passages_of(found, range(len(texts)), contents, TERMS, query, "english")
+    located = passages_of(found, range(len(texts)), contents, question(query), RARITIES)
     assert all(contents[UUID(int=number)][slice(*each.span)] == each.text for number, each in located.items())
     return {number: each.text for number, each in located.items()}
 
@@ -80,7 +86,7 @@ def test_the_passage_with_most_of_the_terms_is_taken_wherever_it_stands() -> Non
 def test_a_message_without_the_terms_or_without_a_content_has_no_passage() -> None:
     assert list(passages(FILLER, LONG)) == [1]
     found: Any = [SimpleNamespace(message_id=UUID(int=9))]
-    assert passages_of(found, [0], {}, TERMS, "berth", "english") == {}
+    assert passages_of(found, [0], {}, question("berth"), RARITIES) == {}
 
 
 def test_what_is_read_has_a_bound_but_the_best_is_always_read() -> None:
@@ -96,7 +102,7 @@ class Shown(NamedTuple):
 
 
 def located(texts: dict[int, str]) -> dict[int, LocatedText]:
-    return {index: LocatedText(text, Span(0, len(text))) for index, text in texts.items()}
+    return {index: LocatedText(text, Span(0, len(text)), 1.0) for index, text in texts.items()}
 
 
 class TestCompare:
@@ -107,7 +113,7 @@ class TestCompare:
     def compared(self, embedder: FakeEmbedder, texts: dict[int, str]) -> dict[int, tuple[float, bytes]]:
         added: dict[int, tuple[float, bytes]] = {}
         counted: Any = SimpleNamespace(
-            add_passage=lambda index, cosine, vectors: added.update({index: (cosine, vectors)}),
+            add_passage=lambda index, _, cosine, vectors: added.update({index: (cosine, vectors)}),
             update_matches=lambda: None,
         )
         query = Embedded(embedder, embedder.embed_query("berth of the boat"), None)

@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorybase.keyword_index.analyzer import analyzer
-from memorybase.search.passages import READ_CHARS, Passage, Reader, Span, best_passage, rarities, sentences
+from memorybase.search.passages import (
+    READ_CHARS,
+    Passage,
+    PassageTerms,
+    Reader,
+    Span,
+    best_passage,
+    rarities,
+    sentences,
+)
 
 ENGLISH = analyzer("english")
 FILLER = "Nothing of the kind is said here at all. "
@@ -34,8 +43,12 @@ WORDS = (
 TEXTS = st.one_of(st.text(max_size=400), st.lists(st.sampled_from(WORDS), max_size=120).map(" ".join))
 
 
+def sought(*terms: str) -> PassageTerms:
+    return PassageTerms(terms, {}, ENGLISH)
+
+
 def best(text: str, *terms: str, max_chars: int = 120, matched: Span | None = None) -> str:
-    passage = best_passage(text, dict.fromkeys(terms, 1.0), ENGLISH, max_chars=max_chars, matched=matched)
+    passage = best_passage(text, dict.fromkeys(terms, 1.0), sought(*terms), max_chars=max_chars, matched=matched)
     return "" if passage is None else passage.of(text)
 
 
@@ -97,7 +110,7 @@ class TestBestPassage:
         assert "A boat in the harbour." in best(text, "boat", "harbour", max_chars=50)
         weights = {"boat": 0.1, "harbour": 2.0}
         lone = f"{FILLER * 5}A boat. {FILLER * 5}The harbour. {FILLER * 5}"
-        passage = best_passage(lone, weights, ENGLISH, max_chars=50)
+        passage = best_passage(lone, weights, sought(*weights), max_chars=50)
         assert passage is not None
         assert "harbour" in passage.of(lone)
 
@@ -130,7 +143,7 @@ class TestBestPassage:
     def test_a_passage_has_other_forms_of_the_terms(self, query: str, sentence: str) -> None:
         text = "It rained all day long. " * 20 + sentence + " It rained all day long." * 20
         asked = ENGLISH.asked(query)
-        reader = Reader(text, asked.terms, ENGLISH, max_chars=60, others=asked.others)
+        reader = Reader(text, PassageTerms(asked.terms, asked.others, ENGLISH), max_chars=60)
         passage = reader.next_passage(dict.fromkeys(asked.terms, 1.0))
         assert passage is not None
         assert sentence in passage.of(text)
@@ -142,7 +155,7 @@ class TestBestPassage:
         self, text: str, max_chars: int, start: int, length: int, term: str
     ) -> None:
         matched = Span(start, start + length)
-        reader = Reader(text, [term], ENGLISH, max_chars=max_chars, matched=matched)
+        reader = Reader(text, sought(term), max_chars=max_chars, matched=matched)
         taken: list[Passage] = []
         while (passage := reader.next_passage({term: 1.0}, rest=True)) is not None:
             taken.append(passage)
@@ -154,7 +167,7 @@ class TestBestPassage:
         in_order = sorted(taken, key=lambda each: each.start)
         assert all(one.end <= other.start for one, other in pairwise(in_order))
         assert "".join("".join(each.of(text).split()) for each in in_order) == "".join(text.split())
-        again = Reader(text, [term], ENGLISH, max_chars=max_chars, matched=matched).next_passage({term: 1.0})
+        again = Reader(text, sought(term), max_chars=max_chars, matched=matched).next_passage({term: 1.0})
         assert again == (taken[0] if taken else None)
 
     @each_row("filler", [FILLER, "x", "猫", "no end\n", ". "])
@@ -167,7 +180,7 @@ class TestBestPassage:
 
     def test_further_passages_have_terms(self) -> None:
         text = f"The zebra. {FILLER * 5}A berth. {FILLER * 5}"
-        reader = Reader(text, ["zebra", "berth"], ENGLISH, max_chars=45)
+        reader = Reader(text, sought("zebra", "berth"), max_chars=45)
         weights = {"zebra": 2.0, "berth": 1.0}
         first, second = reader.next_passage(weights), reader.next_passage(weights)
         assert first is not None

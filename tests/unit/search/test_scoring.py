@@ -108,7 +108,7 @@ def test_scores_keep_the_order_without_any_evidence() -> None:
 
 def test_what_only_asks_the_question_again_is_not_recalled() -> None:
     again = shown(2)
-    again.columns["repeats"][0] = 1.0
+    again.columns["says_nothing"][0] = 1.0
     scores = scores_of(np.array([0.9, 0.3]), 0.9, again)
     assert scores[0] < MIN_SCORE < scores[1]
 
@@ -131,7 +131,7 @@ class Shown:
 
 
 def shown(count: int, *, dense: Sequence[float] = (), covered: Sequence[float] = ()) -> Shown:
-    columns = {"dense": np.array(dense) if dense else np.ones(count), "repeats": np.zeros(count)}
+    columns = {"dense": np.array(dense) if dense else np.ones(count), "says_nothing": np.zeros(count)}
     of_words = np.array(covered) if covered else np.zeros(count)
     return Shown(columns, of_words, fluency=1.0, unsaid=0.0)
 

@@ -13,8 +13,9 @@ from memorybase.embedding import QueryTokens
 from memorybase.search.signals import Signals, fluency_of
 
 
-def tokens(count: int) -> QueryTokens:
-    return QueryTokens(np.zeros((count, 2), np.float32), [(0, 1)] * count)
+def tokens(count: int, chars: int = 100) -> QueryTokens:
+    """As many tokens of the first characters, which are of no account each."""
+    return QueryTokens(np.zeros((count, 2), np.float32), [(0, chars)] * count)
 
 
 @each_row(
@@ -27,26 +28,34 @@ def tokens(count: int) -> QueryTokens:
         ("!?", 2, 0.0),
         ("船停在哪里", 5, 0.0),  # a character counts as two letters
         ("船停在哪里", 3, 0.81),
+        ("", 0, 0.0),
     ],
 )
 def test_a_model_that_splits_words_into_pieces_does_not_know_them(query: str, count: int, fluency: float) -> None:
     assert fluency_of(query, tokens(count)) == pytest.approx(fluency, abs=0.01)
 
 
-@each_row("unknown", [None, tokens(0)])
-def test_without_tokens_the_model_counts_as_fluent(unknown: QueryTokens | None) -> None:
-    assert fluency_of("Wo liegt das Segelboot?", unknown) == 1.0
+@each_row(("count", "chars"), [(0, 0), (1, 1), (2, 2)])
+def test_characters_without_a_token_are_not_known(count: int, chars: int) -> None:
+    assert fluency_of("船停在哪里", tokens(count, chars)) == 0.0
 
 
-def test_a_message_is_as_near_as_its_nearest_passage() -> None:
+def test_without_tokens_the_model_counts_as_fluent() -> None:
+    assert fluency_of("Wo liegt das Segelboot?", None) == 1.0
+
+
+def test_a_long_message_is_as_near_as_its_nearest_passage_and_has_its_words_alone() -> None:
     added: list[tuple[int, bytes]] = []
     matched: Any = SimpleNamespace(add=lambda *each: added.append(each), matches=lambda: np.array([0.5, 0.9, 0.7]))
     columns = {"dense": np.array([0.2, 0.6, 0.3]), "dense_unsure": np.array([0.05, 0.15, 0.075])}
-    signals = Signals(columns, covered=np.zeros(3), named=np.zeros(3), fluency=0.75, unsaid=0.0, tokens=matched)
-    signals.add_passage(0, 0.8, b"one")
-    signals.add_passage(1, 0.4, b"two")
+    columns |= {"nearby": np.array([0.9, 0.1, 0.5]), "nearby_unsure": np.array([0.225, 0.025, 0.125])}
+    signals = Signals(columns, np.zeros(3), np.zeros(3), fluency=0.75, unsaid=0.0, best_possible=2.0, tokens=matched)
+    signals.add_passage(0, 0.8, 0.8, b"one")
+    signals.add_passage(1, 0.6, 0.4, b"two")
     signals.update_matches()
     assert signals.columns["dense"].tolist() == [0.8, 0.6, 0.3]
     assert signals.columns["dense_unsure"] == pytest.approx([0.2, 0.15, 0.075])
+    assert signals.columns["nearby"].tolist() == [0.4, 0.1, 0.5]
+    assert signals.columns["nearby_unsure"] == pytest.approx([0.1, 0.025, 0.125])
     assert signals.columns["match"].tolist() == [0.5, 0.9, 0.7]
     assert added == [(0, b"one"), (1, b"two")]

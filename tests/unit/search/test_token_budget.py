@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from memorybase.conversation.view.token_estimate import estimated_tokens
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.search.hits import Hit
+from memorybase.search.passages import PassageTerms
 from memorybase.search.token_budget import BEST_HITS, PASSAGE_CHARS, SHORT_PASSAGE_CHARS, Packed, Packer
 
 ENGLISH = analyzer("english")
@@ -53,8 +54,12 @@ def turn(number: int, text: str) -> dict[str, Any]:
     }
 
 
+def sought(query: str) -> PassageTerms:
+    return PassageTerms(ENGLISH.asked(query).terms, {}, ENGLISH)
+
+
 def pack(hits: Sequence[Hit], room: int = 1_000, query: str = "zebra berth", **fields: Any) -> Packed:
-    return Packer(hits, query, ENGLISH, estimated_tokens).pack(room, **fields)
+    return Packer(hits, sought(query), estimated_tokens).pack(room, **fields)
 
 
 def lines(packed: Packed) -> list[str]:
@@ -109,7 +114,7 @@ def test_turns_around_are_read_once_and_only_if_the_hits_leave_budget() -> None:
         return [(hits[0], [turn(2, "An answer without those words."), turn(1, "The zebra.")])]
 
     hits = [hit(1, "The zebra.")]
-    packer = Packer(hits, "zebra", ENGLISH, estimated_tokens, around)
+    packer = Packer(hits, sought("zebra"), estimated_tokens, around)
     assert len(packer.pack(20).memories) == 1
     assert not asked
     for _ in range(2):
@@ -153,7 +158,7 @@ def test_the_remaining_budget_gets_a_shorter_passage() -> None:
 )
 def test_every_budget_is_kept_after_earlier_packs(texts: list[str], rooms: list[int]) -> None:
     hits = [hit(number, text) for number, text in enumerate(texts, start=1)]
-    packer = Packer(hits, "zebra berth", ENGLISH, estimated_tokens)
+    packer = Packer(hits, sought("zebra berth"), estimated_tokens)
     for room in rooms:
         packed = packer.pack(room)
         assert packed.tokens == sum(estimated_tokens(line + "\n") for line in lines(packed)) <= room

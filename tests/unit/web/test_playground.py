@@ -169,10 +169,18 @@ class TestShown:
         assert "Its own score" not in str(shown.walk(parts, 0.31, []))
 
     @each_row(
+        ("non_answer", "text"),
+        [({"non_answer": True}, "Says only that something is not known"), ({}, "Only asks the question again")],
+    )
+    def test_a_walk_says_why_a_message_says_nothing(self, non_answer: dict[str, Any], text: str) -> None:
+        parts = {"signals": {"says_nothing": {"value": 1.0, "share": -12.0}}, "bias": -4.0, **non_answer}
+        assert (text, "\N{MINUS SIGN}12.0") in [(step.text, step.amount) for step in shown.walk(parts, 0.0, [])]
+
+    @each_row(
         ("why", "text"),
         [
-            ({"non_answer": True}, "Its own score, lowered since it says only that something is not known"),
             ({"echo_of": "m"}, "Its own score, lowered since it repeats an earlier message"),
+            ({}, "Its own score, before it moved to another place"),
         ],
     )
     def test_a_walk_says_why_a_message_was_lowered(self, why: dict[str, Any], text: str) -> None:

@@ -15,7 +15,7 @@ from memorybase.search.corrections import pairs
 from memorybase.search.corrections.pairs import Correction, Said, sought_by
 from memorybase.search.corrections.statements import Value, statements
 from memorybase.search.corrections.values import Kind
-from memorybase.search.query_parser import asks_order, parse
+from memorybase.search.query_parser import parse
 
 KINDS: tuple[Kind, ...] = ("number", "date", "time", "percent")
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)
@@ -506,7 +506,6 @@ def test_questions_for_first_latest_and_order_are_recognized(language: str) -> N
         (False, True, False),
         (False, False, True),
     ]
-    assert [asks_order(query, DETECT) for query in (first, latest, order)] == [False, False, True]
     assert sequence_asked(TOLD[language].how_many) == sequence_asked(TOLD[language].when) == (False, False, False)
 
 
