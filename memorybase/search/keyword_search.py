@@ -161,12 +161,12 @@ class QueryTerms:
         """Each term's rarity in the flow, 0 to 1."""
         return {term.text: term.rarity for term in self.terms}
 
-    def unsaid(self, among: Collection[str], asked_at: Positions) -> float:
-        """The share of these of the question's terms, weighted by rarity, that no message of the flow has but those at
-        which it was asked before."""
+    def unsaid(self, among: Collection[str], without: Positions) -> float:
+        """The share of these of the question's terms, weighted by rarity, that no message has but those at these
+        positions."""
         wanted = [term for term in self.terms if term.text in among]
         total = sum(term.rarity for term in wanted)
-        unsaid = (each.rarity for each in wanted if each.messages <= np.count_nonzero(each.times_at(asked_at)))
+        unsaid = (each.rarity for each in wanted if each.messages <= np.count_nonzero(each.times_at(without)))
         return float(sum(unsaid)) / total if total else 0.0
 
     def best_positions(self, limit: int) -> Positions:

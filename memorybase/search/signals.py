@@ -57,10 +57,16 @@ class Signals:
     covered: Floats  # the share of the question's words that each candidate has; 0 if it says nothing
     named: Floats  # the rarity of the rarest name or code of the question that each candidate has; the same
     fluency: float  # how well the model knows the question's words, 0 to 1
-    unsaid: float  # the share of the question's words, by rarity, that no message of the flow has
-    best_possible: float  # what BM25 is divided by
+    specific: Collection[str]  # the terms that an answer may have
+    terms: QueryTerms
+    positions: Positions  # of the candidates
     tokens: MatchedTokens | None
     non_answers: Collection[int] = ()  # candidates that say only that something is not known
+
+    @property
+    def unsaid(self) -> float:
+        """The share of the question's words, by rarity, that no message of the flow has which says anything."""
+        return self.terms.unsaid(self.specific, self.positions[self.columns["says_nothing"] > 0])
 
     def mark_non_answers(self, indexes: Collection[int]) -> None:
         self.non_answers = indexes
@@ -77,7 +83,7 @@ class Signals:
         dense = max(float(self.columns["dense"][index]), cosine)
         self.columns["dense"][index] = dense
         self.columns["dense_unsure"][index] = dense * (1 - self.fluency)
-        self.columns["nearby"][index] = min(self.columns["nearby"][index], weight / self.best_possible)
+        self.columns["nearby"][index] = min(self.columns["nearby"][index], weight / self.terms.best_possible)
         self.columns["nearby_unsure"][index] = self.columns["nearby"][index] * (1 - self.fluency)
         if self.tokens is not None:
             self.tokens.add(index, vectors)
@@ -115,8 +121,16 @@ def read(
         matched = MatchedTokens(matrix, stored, tokens, _token_weights(question, tokens, terms))
         columns["match"] = matched.matches()
     is_new = 1 - columns["says_nothing"]
-    unsaid = terms.unsaid(question.specific, matrix.positions[is_new == 0])
-    return Signals(columns, words.covered * is_new, words.named * is_new, fluency, unsaid, terms.best_possible, matched)
+    return Signals(
+        columns,
+        covered=words.covered * is_new,
+        named=words.named * is_new,
+        fluency=fluency,
+        specific=question.specific,
+        terms=terms,
+        positions=matrix.positions,
+        tokens=matched,
+    )
 
 
 def fluency_of(query: str, tokens: QueryTokens | None) -> float:
