@@ -42,7 +42,15 @@ def test_a_message_is_as_near_as_its_nearest_passage() -> None:
     added: list[tuple[int, bytes]] = []
     matched: Any = SimpleNamespace(add=lambda *each: added.append(each), matches=lambda: np.array([0.5, 0.9, 0.7]))
     columns = {"dense": np.array([0.2, 0.6, 0.3]), "dense_unsure": np.array([0.05, 0.15, 0.075])}
-    signals = Signals(columns, covered=np.zeros(3), named=np.zeros(3), fluency=0.75, unsaid=0.0, tokens=matched)
+    signals = Signals(
+        columns,
+        covered=np.zeros(3),
+        named=np.zeros(3),
+        other_terms=np.full(3, np.inf),
+        fluency=0.75,
+        unsaid=0.0,
+        tokens=matched,
+    )
     signals.add_passage(0, 0.8, b"one")
     signals.add_passage(1, 0.4, b"two")
     signals.update_matches()
