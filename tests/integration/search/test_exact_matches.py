@@ -13,11 +13,13 @@ from harness.world import World
 
 from memorybase.conversation.context import ContextRequest, build_context
 from memorybase.messages import message_text
+from memorybase.queries.message_changes import Attribution
 from memorybase.search import exact_matches
 from memorybase.search import search as answer
 from memorybase.search.hits import Hit
 from memorybase.search.request import SearchRequest
 from memorybase.search.scoring import MIN_SCORE
+from memorybase.sessions import edits
 
 FACT = "My boat Aurora lies at berth 12."
 QUESTION = "Where does my boat Aurora lie?"
@@ -192,6 +194,15 @@ def test_a_search_without_such_a_message_reads_nothing_more(world: World) -> Non
                 search(world, base, query, mode="keyword", min_score=min_score)
             sent.append(len(statements))
         assert sent[0] == sent[1], query
+
+
+def test_an_exact_match_is_before_a_pinned_message(world: World) -> None:
+    base = flow_of(world, [f"user: {QUESTION}", f"assistant: {REPLY}"], [f"user: {FACT}"])
+    (fact,) = (hit.message_id for hit in search(world, base, "Aurora berth") if hit.content == FACT)
+    edits.edit_message(world.services, world.user_id, fact, {"pinned": True}, Attribution("test"))
+    for mode in BOTH:
+        assert texts(search(world, base, QUESTION, mode=mode)) == [QUESTION, REPLY, FACT]
+        assert texts(search(world, base, QUESTION, mode=mode, min_score=0.0))[0] == FACT
 
 
 def test_a_correction_moves_nothing_before_an_exact_match(world: World) -> None:
