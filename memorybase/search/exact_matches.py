@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 LEADING = 3  # messages
 EXAMINED = 32  # candidates whose texts are compared
 PART_WORDS = 3  # that a text has at least if it is found as a part of another one
+MOST_OTHER_TERMS = 2  # of a message with the text of a few words, which may be indexed in another language
 UNITS_OF_A_WORD = 2  # in text without spaces, about
 REPLY_WITHIN = 4  # turns
 SPEAKERS = ("user", "assistant")
@@ -60,7 +61,7 @@ def marked(
 ) -> Sequence[Candidate]:
     """The candidates of one flow, those with the text and the replies to them with their leads; a reply that is no
     candidate yet is added. `candidates` itself if none has the text."""
-    said = _suspects(candidates, contents)
+    said = _suspects(candidates, text, contents)
     found_extents = {id_: extent_of(each, text, language) for id_, each in said.items()}
     extents = {id_: extent for id_, extent in found_extents.items() if extent is not None}
     if not extents:
@@ -78,9 +79,10 @@ def marked(
     ]
 
 
-def _suspects(candidates: Sequence[Candidate], contents: Contents) -> dict[UUID, str]:
+def _suspects(candidates: Sequence[Candidate], text: str, contents: Contents) -> dict[UUID, str]:
     """The texts of candidates that may have the text, by their words."""
-    suspects = [each for each in candidates if each.other_terms < math.inf]
+    most = math.inf if _words(text) >= PART_WORDS else MOST_OTHER_TERMS
+    suspects = [each for each in candidates if each.other_terms < most]
     if not suspects:
         return {}
     suspects.sort(key=lambda each: (each.other_terms, -each.features.timestamp.timestamp()))
@@ -112,9 +114,11 @@ def extent_of(said: str, searched: str, language: str) -> Extent | None:
 
 
 def _words(text: str) -> int:
-    """How many words a text has, up to PART_WORDS."""
+    """How many words a text has, up to PART_WORDS. Figures are none: "1 249,90" is asked for as a value."""
     words = 0
     for word in scripts.WORD.finditer(text):
+        if not any(map(str.isalpha, word[0])):
+            continue
         words += max(1, len(word[0]) // UNITS_OF_A_WORD) if scripts.is_unspaced(word[0]) else 1
         if words >= PART_WORDS:
             break

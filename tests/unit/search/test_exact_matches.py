@@ -23,6 +23,8 @@ from memorybase.search.hits import Hit
         ("Where is my boathouse?", "Where is my boat", None),  # inside of a word
         ("My boat is here.", "my boat", None),  # two words
         ("My boat", "Where is my boat?", None),
+        ("It cost 1.249,90 € then.", "1 249,90 €", None),  # a value
+        ("1 249,90 €", "1 249,90", "whole"),
         ("Thanks a lot!", "Thanks a lot! Where is my boat?", None),  # asks for nothing
         ("Thanks a lot!", "thanks a lot", "whole"),
         ("我的护照在哪里。请告诉我", "我的护照在哪里", "part"),
