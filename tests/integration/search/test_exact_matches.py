@@ -205,12 +205,6 @@ def test_an_exact_match_is_before_a_pinned_message(world: World) -> None:
         assert texts(search(world, base, QUESTION, mode=mode, min_score=0.0))[0] == FACT
 
 
-def test_a_correction_moves_nothing_before_an_exact_match(world: World) -> None:
-    base = flow_of(world, [f"user: {FACT}", f"assistant: {REPLY}"], ["user: My boat Aurora lies at berth 31 now."])
-    hits = search(world, base, f"{FACT}")
-    assert texts(hits)[:2] == [FACT, REPLY]
-
-
 def test_a_question_about_a_time_alone_leads_though_it_was_asked_at_another_time(world: World) -> None:
     asked = "What did we do yesterday?"
     base, now = world.new_base(threshold=1), datetime.now(UTC)

@@ -8,6 +8,8 @@ from uuid import UUID
 
 from harness.rows import each_row
 
+from memorybase.search.corrections import marking
+from memorybase.search.corrections.pairs import Correction
 from memorybase.search.exact_matches import extent_of, leads_of
 from memorybase.search.hits import Hit
 
@@ -62,3 +64,15 @@ def test_leads_of_several_searches_are_three_with_the_reply_behind_each() -> Non
     assert [id_.int for id_ in sorted(leads, key=lambda id_: leads[id_].place)] == [2, 5, 4, 1]
     assert leads[UUID(int=5)].reply_to == UUID(int=2)
     assert leads_of([hit(7, "x"), hit(8, "y")], searched) == {}
+
+
+def test_a_correction_stays_behind_an_exact_match_and_its_reply() -> None:
+    for fields, order in (
+        ({}, [3, 1, 2]),
+        ({"exact_match": "whole"}, [1, 2, 3]),
+        ({"reply_to": UUID(int=9)}, [1, 2, 3]),
+    ):
+        hits = [hit(1, "At berth 12.", **fields), hit(2, "At noon."), hit(3, "At berth 31 now.", day=2)]
+        marked = {each.message_id: each for each in hits}
+        found = [Correction(0, 2, "number", "berth 12", "berth 31")]
+        assert [each.message_id.int for each in marking._ordered(marked, hits, found)] == order, fields
