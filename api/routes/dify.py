@@ -226,7 +226,7 @@ def retrieve_knowledge(body: Retrieval, services: ServicesDep, caller: Reader) -
         flow_id=None if knowledge.memory_base_id else knowledge.flow_id,
         top_k=top_k,
         end_user_id=knowledge.end_user_id,
-        min_score=setting.score_threshold or None,
+        min_score=setting.score_threshold or 0.0,
         conditions=conditions,
     )
     hits = search.search(services, caller.user_id, request).results

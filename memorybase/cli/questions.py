@@ -73,7 +73,10 @@ def ask_all(
         for resolved in bar.track(questions, description=description):
             question = resolved.question
             try:
-                answer = client.search_memory_base(memory.id, query=question.text, **resolved.filters, **body)
+                # As for a model: for people a message with the question's own text would be first.
+                answer = client.search_memory_base(
+                    memory.id, query=question.text, min_score=0.0, **resolved.filters, **body
+                )
             except client_errors.CallerError as exc:
                 text = f"line {question.line}: {exc.message}"
                 raise errors.InvalidRequest(text, field=exc.field, value=exc.value, limit=exc.limit) from exc

@@ -99,7 +99,13 @@ def table_of(results: Sequence[models.Hit], titles: Mapping[tuple[UUID, str], st
             escape(hit.sender_name or hit.role),
             f"{hit.timestamp:%Y-%m-%d}",
             "\n".join(
-                [*map(_turn, hit.before), escape(_passage(hit) + mark), *_corrections(hit), *map(_turn, hit.after)]
+                [
+                    *map(_turn, hit.before),
+                    escape(_passage(hit) + mark),
+                    *_why_first(hit),
+                    *_corrections(hit),
+                    *map(_turn, hit.after),
+                ]
             ),
         )
     return table
@@ -151,6 +157,14 @@ def _passage(hit: models.Hit) -> str:
     before = "… " if text[: hit.snippet_start].strip() else ""
     after = " …" if text[hit.snippet_end :].strip() else ""
     return before + " ".join(hit.snippet.split()) + after
+
+
+def _why_first(hit: models.Hit) -> list[str]:
+    """A line for a hit that is among the first whatever its score."""
+    from memorybase.search import exact_matches
+
+    text = exact_matches.text_of(hit.exact_match, hit.reply_to)
+    return [f"[dim]{escape(text)}[/dim]"] if text else []
 
 
 def _corrections(hit: models.Hit) -> list[str]:

@@ -465,6 +465,7 @@ def _search_request(resolved: _Resolved, excluded: Collection[UUID]) -> SearchRe
         since=request.recall.since,
         until=request.recall.until,
         corrections=request.recall.corrections,
+        min_score=0.0,  # the report counts what is below the caller's
         fold_alike=True,
         time_zone=request.time_zone,
         passages=False,

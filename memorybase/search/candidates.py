@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from uuid import UUID
 
 from memorybase.queries.search import Features, Target
 from memorybase.search.passages import Span
 from memorybase.search.scoring import Weights
 from memorybase.vectors import chunk_ids
+
+if TYPE_CHECKING:
+    from memorybase.search.exact_matches import Lead
 
 UNKNOWN_COSINE = -1.0  # the score of a candidate before it is compared with the query, or without a vector
 
@@ -36,6 +40,9 @@ class Candidate(NamedTuple):
     own_score: float | None = None  # before it was lowered
     echo_of: UUID | None = None  # the earlier message that it repeats, so that it ranks below it
     is_non_answer: bool = False  # says only that something is not known
+    # The terms beside the question's of one that has all of these, or nothing but some of them; infinite for others.
+    other_terms: float = math.inf
+    lead: Lead | None = None  # it comes before others, whatever its score
 
     @property
     def message_id(self) -> UUID:

@@ -17,6 +17,7 @@ from memorybase.queries import search as search_queries
 from memorybase.queries.search import FoundMessage, Neighbour, Target
 from memorybase.search.candidates import Candidate
 from memorybase.search.corrections.values import Kind
+from memorybase.search.exact_matches import Extent
 from memorybase.search.passages import PassageTerms, Reader, Span, rarities
 from memorybase.search.request import SearchRequest
 from memorybase.services import Services
@@ -93,6 +94,20 @@ class Hit:
     pinned: Annotated[bool, Field(description="Whether the message is pinned: it comes first if it is relevant.")] = (
         False
     )
+    exact_match: Annotated[
+        Extent | None,
+        Field(
+            description="`whole` if the message has the text of the query, `part` if one of the two contains the "
+            "other's text. Up to three of them come first, whatever their score, in a search without `min_score`; null "
+            "in others, and in mode `dense`."
+        ),
+    ] = None
+    reply_to: Annotated[
+        UUID | None,
+        Field(
+            description="The result with an `exact_match` that this message replies to: it comes directly behind it."
+        ),
+    ] = None
     corrects: Annotated[
         CorrectionOf | None,
         Field(
@@ -196,6 +211,8 @@ def _hit(
         parts=_parts(candidate) if explain else None,
         alike=candidate.alike,
         pinned=message.pinned,
+        exact_match=None if candidate.lead is None else candidate.lead.exact_match,
+        reply_to=None if candidate.lead is None else candidate.lead.reply_to,
     )
 
 

@@ -101,7 +101,7 @@ def _eligible_at(
         page = positions[start : start + POSITIONS_READ]
         found = search_queries.features_at(db, target, page, metadata=request.filters_metadata)
         eligible += [
-            found[position] for position in page if position in found and _is_eligible(found[position], request)
+            found[position] for position in page if position in found and is_eligible(found[position], request)
         ]
         if len(eligible) >= limit:
             break
@@ -111,7 +111,7 @@ def _eligible_at(
     ]
 
 
-def _is_eligible(features: Features, request: SearchRequest) -> bool:
+def is_eligible(features: Features, request: SearchRequest) -> bool:
     return (request.include_pending or features.chunks is not None) and passes(features, request)
 
 

@@ -1,5 +1,5 @@
-"""Ranks candidates: one score from all their signals, then an order with pinned messages first, repetitions below what
-they repeat, and alike ones folded."""
+"""Ranks candidates: one score from all their signals, then an order with exact matches and pinned messages first,
+repetitions below what they repeat, and alike ones folded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from memorybase.messages import message_text
 from memorybase.queries.search import Target
-from memorybase.search import demotion, scoring, signals
+from memorybase.search import demotion, exact_matches, scoring, signals
 from memorybase.search.candidates import Candidate
 from memorybase.search.demotion import Contents, normalized
 from memorybase.search.query_parser import Question
@@ -70,6 +70,7 @@ def score(
             evidence=evidence,
             coverage=float(read.covered[index]),
             is_non_answer=index in read.non_answers,
+            other_terms=float(read.other_terms[index]),
         )
         for index, candidate in enumerate(candidates)
     ]
@@ -123,10 +124,11 @@ def leads(request: SearchRequest, score: float, *, pinned: bool) -> bool:
 
 
 def _distinct(request: SearchRequest, candidates: Iterable[Candidate], enough: int | None = None) -> list[Candidate]:
-    """The best candidate of each message: relevant pinned messages first, then the others."""
+    """The best candidate of each message: those with a lead first, then relevant pinned messages, then the others."""
 
-    def key(candidate: Candidate) -> tuple[bool, tuple[float, float, int, bool, int]]:
-        return not leads(request, candidate.score, pinned=candidate.features.pinned), candidate.order
+    def key(candidate: Candidate) -> tuple[float, bool, tuple[float, float, int, bool, int]]:
+        is_led = leads(request, candidate.score, pinned=candidate.features.pinned)
+        return exact_matches.place_of(candidate.lead), not is_led, candidate.order
 
     best: dict[UUID, Candidate] = {}
     for candidate in sorted(candidates, key=key):
@@ -203,6 +205,8 @@ def over_sessions(candidates: Sequence[Candidate], count: int) -> list[Candidate
 
 
 def _worth(candidate: Candidate, of_session: Counter[str]) -> float:
+    if candidate.lead is not None:
+        return math.inf
     score = min(max(candidate.score, _SMALLEST), 1 - _SMALLEST)
     return math.log(score / (1 - score)) - SAME_SESSION_COST * of_session[candidate.features.session_id]
 

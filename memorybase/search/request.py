@@ -62,6 +62,8 @@ class SearchRequest:
     corrections: in hybrid search, compare what the results state and rank later statements first; None: unless that
     costs a further request to an endpoint.
     time_zone: whose days the query means; None: that of the flow.
+    exact_text: the text whose own message comes first, of which the query may be a sentence. `search` sets it for a
+    search by people, which is one without a min_score: what recalls for a model has at least 0.
     passages: if false, a snippet is the chunk that matched, for callers that read the messages themselves.
     """
 
@@ -90,6 +92,7 @@ class SearchRequest:
     corrections: bool | None = None
     passages: bool = True
     time_zone: str | None = None
+    exact_text: str | None = None
 
     @property
     def filters_metadata(self) -> bool:

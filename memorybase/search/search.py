@@ -27,11 +27,12 @@ from memorybase.queries import caller_ids, memory_bases, sessions
 from memorybase.queries import keyword_index as postings
 from memorybase.queries import search as search_queries
 from memorybase.queries.ownership import check_flow, not_found
-from memorybase.queries.search import Target
+from memorybase.queries.search import Features, Target
 from memorybase.quotas.charges import charge_search
 from memorybase.search import (
     asked_text,
     demotion,
+    exact_matches,
     keyword_search,
     long_messages,
     query_parser,
@@ -87,7 +88,8 @@ def search_uncharged(services: Services, user_id: UUID, request: SearchRequest) 
     """`search` as a part of a call that was charged."""
     started = time.perf_counter()
     asked = asked_text.read(request.query, services.settings.keyword_language)
-    request = with_filters(replace(request, query=cut_query(request.query)))
+    exact_text = request.query if request.min_score is None and request.mode != "dense" else None
+    request = with_filters(replace(request, query=cut_query(request.query), exact_text=exact_text))
     check(request)
     with shared_position(), tracing.span("search", mode=request.mode):
         each = [_answer(services, user_id, replace(request, query=query)) for query in asked.searches]
@@ -144,7 +146,7 @@ class Chosen(NamedTuple):
     rows: Rows
 
 
-Select = Callable[[Question, list[Candidate], Contents], list[Candidate]]
+Select = Callable[[Question, Sequence[Candidate], Contents], list[Candidate]]
 
 
 def _choose(services: Services, user_id: UUID, request: SearchRequest) -> Chosen:
@@ -183,9 +185,27 @@ def _find(services: Services, user_id: UUID, request: SearchRequest, select: Sel
             return _by_keywords(db, prepared, select)
         asked = vector_search.ask(db, services, *prepared)
         matches = keyword_search.find(db, *prepared) if request.mode == "hybrid" else None
+        is_narrowed = prepared.request.since != request.since
+        exact = _exact_of_any_time(db, prepared, select) if is_narrowed and request.exact_text is not None else None
     if matches is None:  # mode dense
         return _by_vectors(services, prepared, asked, select)
-    return _by_both(services, prepared, asked, matches, select)
+    found = _by_both(services, prepared, asked, matches, select)
+    return found if exact is None else _with_exact(exact, found, request.top_k)
+
+
+def _exact_of_any_time(db: OrmSession, prepared: _Prepared, select: Select) -> Chosen | None:
+    """The exact matches and replies of a question about a time alone, which was asked at another time."""
+    request = replace(prepared.request, mode="keyword", since=None, until=None)
+    found = _by_keywords(db, prepared._replace(request=request), select)
+    led = [exact_matches.unscored(each) for each in found.candidates if each.lead is not None]
+    return found._replace(candidates=led) if led else None
+
+
+def _with_exact(exact: Chosen, found: Chosen, top_k: int) -> Chosen:
+    led = {each.message_id for each in exact.candidates}
+    others = [each._replace(lead=None) for each in found.candidates if each.message_id not in led]
+    rows = Rows({**found.rows.messages, **exact.rows.messages}, [*found.rows.turns, *exact.rows.turns])
+    return found._replace(candidates=[*exact.candidates, *others][:top_k], rows=rows)
 
 
 def _by_keywords(db: OrmSession, prepared: _Prepared, select: Select) -> Chosen:
@@ -264,10 +284,21 @@ def _long_candidates(
 
 
 def _selected(db: OrmSession, prepared: _Prepared, select: Select, scored: Iterable[Sequence[Candidate]]) -> Chosen:
-    contents = partial(search_queries.fetch_contents, db, prepared.targets[0].flow_id)
-    candidates = [candidate for of_target in scored for candidate in of_target]
-    chosen = select(prepared.question, candidates, contents)
-    return Chosen(prepared.question, chosen, read_rows(db, prepared.request, chosen))
+    request, question, targets = prepared
+    contents = partial(search_queries.fetch_contents, db, targets[0].flow_id)
+    found: Sequence[Candidate] = [candidate for of_target in scored for candidate in of_target]
+    if request.exact_text is not None:
+        turns = partial(_eligible_turns, db, request)
+        found = exact_matches.marked(found, request.exact_text, question.asked.language, contents, turns)
+    chosen = select(question, found, contents)
+    return Chosen(question, chosen, read_rows(db, request, chosen))
+
+
+def _eligible_turns(
+    db: OrmSession, request: SearchRequest, target: Target, positions: Collection[int]
+) -> dict[int, Features]:
+    found = search_queries.features_at(db, target, positions, metadata=request.filters_metadata)
+    return {position: each for position, each in found.items() if keyword_search.is_eligible(each, request)}
 
 
 def _prepare(db: OrmSession, services: Services, user_id: UUID, request: SearchRequest) -> _Prepared | None:
@@ -359,9 +390,14 @@ def _hits_of_flows(services: Services, user_id: UUID, requests: Sequence[SearchR
 def merged(hits: Iterable[Hit], request: SearchRequest) -> list[Hit]:
     """The top_k hits of several searches, best first, each message once; alike ones folded if the request says so."""
     best: dict[UUID | str, Hit] = {}
+    found = list(hits)
+    leads = exact_matches.leads_of(found, request.query)
+    if leads:
+        found = [exact_matches.with_lead(hit, leads.get(hit.message_id)) for hit in found]
     ordered = sorted(
-        hits,
+        found,
         key=lambda hit: (
+            exact_matches.place_of(leads.get(hit.message_id)),
             not ranking.leads(request, hit.score, pinned=hit.pinned),
             -hit.score,
             -hit.timestamp.timestamp(),

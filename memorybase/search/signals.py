@@ -42,6 +42,7 @@ OPENING = 32  # turns: a topic is mostly opened in the first of a session
 OWN_TERMS = 1  # that a repeated question may have, unless the question is keywords
 REPEATED = 0.5  # the share of the question's words, by rarity, that a repetition has at least
 SAME_TEXT = 0.97  # cosine
+ALL_TERMS = 0.99  # their share, by rarity
 PRECEDING_STEPS = (-2, -1)  # the question that a candidate answers is often among these turns
 # Characters of a token on average: a model made for English has 4.5 in English, 2.5 in French, 1 in Chinese, where a
 # character counts as WIDE letters.
@@ -56,6 +57,7 @@ class Signals:
     columns: dict[str, Floats]
     covered: Floats  # the share of the question's words that each candidate has; 0 if it says nothing
     named: Floats  # the rarity of the rarest name or code of the question that each candidate has; the same
+    other_terms: Floats  # of each candidate, beside the question's; infinite unless either has all terms of the other
     fluency: float  # how well the model knows the question's words, 0 to 1
     specific: Collection[str]  # the terms that an answer may have
     terms: QueryTerms
@@ -125,6 +127,7 @@ def read(
         columns,
         covered=words.covered * is_new,
         named=words.named * is_new,
+        other_terms=_other_terms(words, matrix, has_terms=bool(terms.terms)),
         fluency=fluency,
         specific=question.specific,
         terms=terms,
@@ -248,6 +251,13 @@ def _repeats(question: Question, words: WordMeasures, candidates: CandidateMatri
     is_same = question.is_question & (candidates.dense >= SAME_TEXT) & (own_terms <= 0)
     values: Floats = np.maximum(asks * is_question, is_same)
     return values
+
+
+def _other_terms(words: WordMeasures, candidates: CandidateMatrix, *, has_terms: bool) -> Floats:
+    others = candidates.lengths - words.words
+    # A text of stop words alone has no terms.
+    has_no_other = (others <= 0) & ((words.words > 0) | (not has_terms))
+    return np.where((words.covered >= ALL_TERMS) | has_no_other, np.abs(others), np.inf)
 
 
 def _lengths(turns: Sequence[Turn | None]) -> Floats:

@@ -16,6 +16,7 @@ from api.web.rendering import speaker
 from memorybase.keyword_index import scripts
 from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.messages import message_text
+from memorybase.search.exact_matches import text_of
 from memorybase.search.hits import Hit
 from memorybase.search.scoring import ENOUGH_EVIDENCE, MIN_SCORE, PARTS, WEAK, Band, band_of, shares_by_part
 
@@ -70,6 +71,7 @@ class Shown:
     parts: list[tuple[str, float]]  # for a bar: what raises the score, then what lowers it
     steps: list[Step]
     notes: list[Note]  # of corrections
+    why_first: str  # whatever its score; empty for most
 
     @property
     def is_outdated(self) -> bool:
@@ -137,6 +139,7 @@ def _shown(
         + [("against", -share) for share in shares.values() if share < 0],
         steps=walk(hit.parts or {}, hit.score, words),
         notes=notes(hit, listed),
+        why_first=text_of(hit.exact_match, hit.reply_to),
     )
 
 

@@ -122,12 +122,14 @@ def _marked(hits: Sequence[Hit], found: Iterable[Correction]) -> dict[UUID, Hit]
 
 
 def _ordered(marked: dict[UUID, Hit], hits: Sequence[Hit], found: Iterable[Correction]) -> list[Hit]:
-    """The hits, a later value directly before the earlier one and with its score. Denials and pins leave the order."""
+    """The hits, a later value directly before the earlier one and with its score. Denials,
+    pins and exact matches leave the order."""
     order = [hit.message_id for hit in hits]
     for each in sorted(found, key=lambda each: (each.older, each.newer)):
         older, newer = hits[each.older].message_id, hits[each.newer].message_id
         is_near = each.older < each.newer and (each.kind == "statement" or each.newer <= each.older + PLACES)
-        moves = each.kind != "denial" and is_near and not marked[older].pinned
+        stays = any(hit.exact_match or hit.reply_to for hit in (marked[older], marked[newer]))
+        moves = each.kind != "denial" and is_near and not marked[older].pinned and not stays
         if moves and order.index(newer) > order.index(older):
             order.remove(newer)
             order.insert(order.index(older), newer)

@@ -34,7 +34,8 @@ def flow_of(world: World, *said: str) -> UUID:
 
 
 def search(world: World, base: UUID, query: str, **wanted: Any) -> list[Hit]:
-    request = SearchRequest(memory_base_id=base, query=query, explain=True, **wanted)
+    """As for a model: people find the question itself first."""
+    request = SearchRequest(memory_base_id=base, query=query, explain=True, **{"min_score": 0.0} | wanted)
     return answer.search(world.services, world.user_id, request).results
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from harness.api import Api
+from harness.plain_browser import Page, mounted
 from harness.rows import each_row
 
 from memorybase import errors
@@ -190,3 +191,10 @@ class TestRepeatedQuestion:
         for weights in ({"words": 1}, {"words": 2}):
             found(api, "a berth never asked for", mode="hybrid", flow_id="harbour", weights=weights)
         assert len([text for text in embedded if "never" in text]) == 1
+
+
+def test_the_page_shows_an_exact_match_before_what_fits(api: Api) -> None:
+    api.capture("where is the berth with shore power?", flow="harbour")
+    with mounted(api):
+        said = Page(api).get("/playground/results?q=where+is+the+berth+with+shore+power&flow=harbour")
+    assert said.index("Exact match<") < said.index('hit-text">where is') < said.index('hit-text">the <mark>')

@@ -176,7 +176,7 @@ class TestPin:
         base = world.new_base(threshold=1)
         first, second, _ = said(world, "berth twelve has shore power", "berth nine has shore water", "zebra okapi")
         world.settle()
-        query = "berth twelve has shore power"
+        query = "shore power has berth twelve"  # no exact match, which is before pins
         assert find(world, base, query, mode=mode)[:2] == [first, second]
         change(world, second, pinned=True)
         assert find(world, base, query, mode=mode)[:2] == [second, first]

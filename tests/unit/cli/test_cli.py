@@ -8,10 +8,11 @@ import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 
 import pytest
+from harness.rows import each_row
 from harness.waiting import wait_until
 from memorybase_client import Client, models
 from memorybase_client import errors as client_errors
@@ -171,6 +172,36 @@ class TestCommands:
             "text\n[dim]Corrected later: was Ada, now \\[bo][/dim]",
             "text\n[dim]Another message says the opposite[/dim]",
         ]
+
+    @each_row(
+        ("fields", "line"),
+        [
+            ({"exact_match": "whole"}, "Exact match"),
+            ({"exact_match": "part"}, "Exact match of a part"),
+            ({"reply_to": UUID(int=4)}, "Reply to the exact match"),
+        ],
+    )
+    def test_search_says_why_a_result_is_first_whatever_its_score(self, fields: dict[str, Any], line: str) -> None:
+        hit = models.Hit.model_validate(
+            {
+                "message_id": UUID(int=1),
+                "memory_base_id": UUID(int=2),
+                "run_id": UUID(int=3),
+                "session_id": "s",
+                "seq": 1,
+                "role": "user",
+                "timestamp": datetime(2026, 3, 2, tzinfo=UTC),
+                "score": 0.01,
+                "pending": False,
+                "metadata": {},
+                "content": "text",
+                "snippet": "text",
+                "snippet_start": 0,
+                "snippet_end": 4,
+                **fields,
+            }
+        )
+        assert list(table_of([hit]).columns[-1].cells) == [f"text\n[dim]{line}[/dim]"]
 
     def test_a_fact_is_shown_with_when_and_the_number_of_its_messages(self) -> None:
         fact = models.FactHit(

@@ -187,6 +187,13 @@ class TestShown:
         parts = {"signals": {"dense": {"value": 1.0, "share": 5.0}}, "bias": -4.0, "own_score": 0.7, **why}
         assert [step.text for step in shown.walk(parts, 0.01, [])][-2] == text
 
+    def test_what_is_first_whatever_its_score_says_why(self) -> None:
+        asked = hit(0.01, exact_match="whole")
+        rows = shown.show(
+            [asked, hit(0.0, reply_to=asked.message_id), hit(0.3)], "berth", ENGLISH, limit=0.1, is_dense=False
+        )
+        assert [row.why_first for row in rows] == ["Exact match", "Reply to the exact match", ""]
+
     def test_bands_and_the_limit(self) -> None:
         rows = shown.show([hit(0.3), hit(0.02)], "berth", ENGLISH, limit=0.1, is_dense=False)
         assert [(row.band, row.is_given) for row in rows] == [(GOOD, True), (WEAK, False)]

@@ -1280,6 +1280,13 @@ class Hit(Answer):
     """Number of other messages with the same text that are folded into this result, with `fold_alike`."""
     pinned: bool = False
     """Whether the message is pinned: it comes first if it is relevant."""
+    exact_match: Literal["whole", "part"] | str | None = None
+    """`whole` if the message has the text of the query, `part` if one of the two contains the other's text. Up to
+    three of them come first, whatever their score, in a search without `min_score`; null in others, and in mode
+    `dense`.
+    """
+    reply_to: UUID | None = None
+    """The result with an `exact_match` that this message replies to: it comes directly behind it."""
     corrects: CorrectionOf | None = None
     """An earlier message that says something else about what the query asks for: this result is the later one."""
     corrected_by: CorrectionOf | None = None

@@ -134,6 +134,7 @@ class MemorybaseStore(BaseStore):
             flow_id=self._flow_id,
             end_user_id=_scope_of(prefix),
             metadata={_level(len(prefix)): _name(prefix)} if prefix else None,
+            min_score=0.0,
             top_k=RANKED if op.filter else max(1, min(RANKED, op.offset + op.limit)),
         ).results
         for hit in hits:
