@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Literal
 from uuid import UUID
 
 from memorybase.conversation.context_report import Recalled
 from memorybase.conversation.view.records import Record
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
+from memorybase.search.about_person import asks_about_area, asks_about_person
 from memorybase.standing.profile import ProfileItem
 
 PROFILE = "profile"
@@ -37,14 +39,39 @@ class ProfilePart:
         return tuple(Recalled(message_id=message_id, score=None) for message_id in ids)
 
 
+Asks = Literal["all", "area"]
+
+
+def asked_by(query: str | None, language: str) -> Asks | None:
+    """What a query asks of the profile: all of it, or an area such as the person's job."""
+    if query is None:
+        return None
+    if asks_about_person(query, language):
+        return "all"
+    return "area" if asks_about_area(query, language) else None
+
+
 @dataclass(frozen=True)
 class Profile:
-    """A profile to be packed into any budget. `share`: tokens, at most. `answers`: the question asks for it."""
+    """A profile to be packed into any budget. `share`: tokens, at most."""
 
     items: Sequence[ProfileItem] = ()
     share: int = 0
-    answers: bool = False
+    asked: Asks | None = None
     counter: TokenCounter = field(default=ESTIMATE)
+
+    @property
+    def answers(self) -> bool:
+        """Whether it is the whole answer, so that no memories are needed."""
+        return self.asked == "all" and self.share > 0
+
+    def nearest_first(self, found: Sequence[UUID]) -> Profile:
+        """Of a question for an area: the items in the order in which a search found their messages, then the others."""
+        if self.asked != "area":
+            return self
+        rank = {message_id: number for number, message_id in enumerate(found)}
+        items = sorted(self.items, key=lambda item: min(rank.get(each, len(rank)) for each in item.sources))
+        return replace(self, items=items)
 
     def within(self, share: int, *, shown: Collection[str] = ()) -> ProfilePart:
         """The first items that fit, without those whose message the history shows."""
