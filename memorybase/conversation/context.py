@@ -30,7 +30,7 @@ from memorybase.conversation import Record, TokenCounter, View
 from memorybase.conversation.context_report import ContextReport, Recalled, RecalledFact, Searched, spent_on
 from memorybase.conversation.memory_use.provenance import ViewOrigin
 from memorybase.conversation.memory_use.record import record_use
-from memorybase.conversation.profile import NO_PROFILE, Profile, ProfilePart, asked_by
+from memorybase.conversation.profile import NO_PROFILE, Profile, ProfilePart
 from memorybase.conversation.session_memory.presets import TOKEN_BUFFER, SessionPreset
 from memorybase.conversation.session_memory.session_view import ModelCall, SessionHistory, SessionMemory
 from memorybase.conversation.session_memory.summaries import SummaryKey, SummaryState, request_if_needed, stored_summary
@@ -49,7 +49,7 @@ from memorybase.queries import caller_ids, flows, memory_bases, messages, sessio
 from memorybase.queries import facts as fact_rows
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.quotas.charges import charge_search
-from memorybase.search import asked_text, scoring, search
+from memorybase.search import about_person, asked_text, scoring, search
 from memorybase.search import request as search_request
 from memorybase.search.hits import Hit, turns_around
 from memorybase.search.request import Mode, SearchRequest
@@ -239,7 +239,7 @@ def _profile(services: Services, db: OrmSession, resolved: _Resolved) -> Profile
     """The profile that the context may contain: in half of the memories' share, or in all of it if the query asks for
     all of it. Then memories found by the words of that question would be noise."""
     request, recall = resolved.request, resolved.request.recall
-    asked = asked_by(request.query, services.settings.keyword_language)
+    asked = about_person.asked(request.query or "", services.settings.keyword_language)
     if not request.use_memory or not (asked if request.profile is None else request.profile):
         return NO_PROFILE
     owner = statements.owner_of(

@@ -11,7 +11,6 @@ from uuid import UUID
 from memorybase.conversation.context_report import Recalled
 from memorybase.conversation.view.records import Record
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
-from memorybase.search.about_person import asks_about_area, asks_about_person
 from memorybase.standing.profile import ProfileItem
 
 PROFILE = "profile"
@@ -39,25 +38,14 @@ class ProfilePart:
         return tuple(Recalled(message_id=message_id, score=None) for message_id in ids)
 
 
-Asks = Literal["all", "area"]
-
-
-def asked_by(query: str | None, language: str) -> Asks | None:
-    """What a query asks of the profile: all of it, or an area such as the person's job."""
-    if query is None:
-        return None
-    if asks_about_person(query, language):
-        return "all"
-    return "area" if asks_about_area(query, language) else None
-
-
 @dataclass(frozen=True)
 class Profile:
-    """A profile to be packed into any budget. `share`: tokens, at most."""
+    """A profile to be packed into any budget. `share`: tokens, at most. `asked`: what the question asks of it, if it
+    does."""
 
     items: Sequence[ProfileItem] = ()
     share: int = 0
-    asked: Asks | None = None
+    asked: Literal["all", "area"] | None = None
     counter: TokenCounter = field(default=ESTIMATE)
 
     @property

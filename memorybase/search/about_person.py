@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from memorybase.keyword_index.languages import LANGUAGES, Language
 from memorybase.keyword_index.languages.definition import AboutTopic, about
@@ -94,6 +94,7 @@ _ENGLISH_AREA = re.compile(
 )
 # What the other side said is no topic of the person's: "What did you say about my job?"
 _ENGLISH_OTHER_SIDE = re.compile(r"\bdid you\b|\byou (?:say|said|tell|told)\b(?! me what)")
+SENTENCE_CHARS = 200  # of a question with a topic: each place where one may start is tried
 EDGES = 12  # of a topic: words, or characters of text without spaces, at most
 
 
@@ -129,6 +130,13 @@ def asks_about_area(query: str, language: str) -> bool:
         found is not None and found.form.area.fullmatch(found.form.folded(found.text)) is not None
         for found in (_found_topic(each, language) for each in _last_sentences(query))
     )
+
+
+def asked(query: str, language: str) -> Literal["all", "area"] | None:
+    """What a query asks of what is known of its writer: all of it, or what belongs to an area."""
+    if asks_about_person(query, language):
+        return "all"
+    return "area" if asks_about_area(query, language) else None
 
 
 def _last_sentences(query: str) -> list[str]:
@@ -170,6 +178,8 @@ def _forms(language: str) -> Iterator[_Form]:
 
 
 def _found_topic(sentence: str, language: str) -> _Topic | None:
+    if len(sentence) > SENTENCE_CHARS:
+        return None
     for form in _forms(language):
         for clause in _clauses(normal(sentence).strip(_ENDS)):
             folded = form.folded(clause)
