@@ -190,7 +190,7 @@ class ContextBody(Body):
     profile: bool | None = Field(
         default=None,
         description="Whether the memories begin with the end user's profile, within their share; null: if the query "
-        "asks what is known of the person.",
+        "asks what is known of the person, or of an area such as their job.",
     )
 
 

@@ -48,9 +48,8 @@ from memorybase.queries import caller_ids, flows, memory_bases, messages, sessio
 from memorybase.queries import facts as fact_rows
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.quotas.charges import charge_search
+from memorybase.search import about_person, scoring, search
 from memorybase.search import request as search_request
-from memorybase.search import scoring, search
-from memorybase.search.about_person import asks_about_person
 from memorybase.search.hits import turns_around
 from memorybase.search.request import Mode, SearchRequest
 from memorybase.search.scoring import PartWeights
@@ -139,7 +138,7 @@ def build_context(services: Services, user_id: UUID, request: ContextRequest) ->
     shown = history.shown(max(resolved.share, person.share) + standing.within(request.token_budget).tokens)
     searches = resolved.searched is not None and not person.answers
     found = _recall(services, user_id, resolved, shown.draft) if searches else _NO_CANDIDATES
-    parts = _fill(resolved, history, shown, standing, replace(found, profile=person))
+    parts = _fill(resolved, history, shown, standing, replace(found, profile=person.nearest_first(found.message_ids)))
     view = _with_report(parts, found, resolved)
     request_if_needed(services, summary, parts.session.expired)
     if request.use_memory and resolved.run_id is not None and request.node_id is not None:
@@ -237,18 +236,18 @@ def _standing(db: OrmSession, resolved: _Resolved) -> Standing:
 
 def _profile(services: Services, db: OrmSession, resolved: _Resolved) -> Profile:
     """The profile that the context may contain: in half of the memories' share, or in all of it if the query asks for
-    it. Then memories found by the words of that question would be noise."""
+    all of it. Then memories found by the words of that question would be noise."""
     request, recall = resolved.request, resolved.request.recall
-    asks = request.query is not None and asks_about_person(request.query, services.settings.keyword_language)
-    if not request.use_memory or not (asks if request.profile is None else request.profile):
+    asked = about_person.asked(request.query or "", services.settings.keyword_language)
+    if not request.use_memory or not (asked if request.profile is None else request.profile):
         return NO_PROFILE
     owner = statements.owner_of(
         db, request.flow_id, request.session_id, resolved.end_user_id, whole_flow=recall.scope == "flow"
     )
     items = [] if owner is None else profile.of_person(db, owner, since=recall.since, until=recall.until)
     items = [item for item in items if resolved.in_run.isdisjoint(item.sources)]
-    share = int(request.token_budget * recall.share / (1 if asks else 2)) if items else 0
-    return Profile(items, share, asks and share > 0, request.counter)
+    share = int(request.token_budget * recall.share / (1 if asked == "all" else 2)) if items else 0
+    return Profile(items, share, asked, request.counter)
 
 
 def _stored_summary(services: Services, db: OrmSession, request: ContextRequest) -> SummaryState:
@@ -378,6 +377,7 @@ class _Candidates:
     degraded: tuple[str, ...] = ()
     below_min_score: int = 0
     warnings: tuple[Caveat, ...] = ()
+    message_ids: Sequence[UUID] = ()  # of all that the search found, best first
     profile: Profile = NO_PROFILE
     zone: tzinfo = UTC
 
@@ -430,7 +430,8 @@ def _recall(services: Services, user_id: UUID, resolved: _Resolved, history: Dra
     facts = _facts(services, resolved) if request.recall.facts else ()
     warnings = () if found.results else tuple(why_nothing(services, replace(query, session_id=None)))
     below = len(found.results) - len(hits)
-    return _Candidates(request.counter, packer, resolved.in_run, facts, degraded, below, warnings, zone=zone)
+    ids = [hit.message_id for hit in found.results]
+    return _Candidates(request.counter, packer, resolved.in_run, facts, degraded, below, warnings, ids, zone=zone)
 
 
 def _facts(services: Services, resolved: _Resolved) -> tuple[FactHit, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Literal
 from uuid import UUID
 
 from memorybase.conversation.context_report import Recalled
@@ -39,12 +40,26 @@ class ProfilePart:
 
 @dataclass(frozen=True)
 class Profile:
-    """A profile to be packed into any budget. `share`: tokens, at most. `answers`: the question asks for it."""
+    """A profile to be packed into any budget. `share`: tokens, at most. `asked`: what the question asks of it, if it
+    does."""
 
     items: Sequence[ProfileItem] = ()
     share: int = 0
-    answers: bool = False
+    asked: Literal["all", "area"] | None = None
     counter: TokenCounter = field(default=ESTIMATE)
+
+    @property
+    def answers(self) -> bool:
+        """Whether it is the whole answer, so that no memories are needed."""
+        return self.asked == "all" and self.share > 0
+
+    def nearest_first(self, found: Sequence[UUID]) -> Profile:
+        """Of a question for an area: the items in the order in which a search found their messages, then the others."""
+        if self.asked != "area":
+            return self
+        rank = {message_id: number for number, message_id in enumerate(found)}
+        items = sorted(self.items, key=lambda item: min(rank.get(each, len(rank)) for each in item.sources))
+        return replace(self, items=items)
 
     def within(self, share: int, *, shown: Collection[str] = ()) -> ProfilePart:
         """The first items that fit, without those whose message the history shows."""

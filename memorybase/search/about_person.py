@@ -1,21 +1,24 @@
 """Recognizes a question for everything that is known of the person who asks: "what do you know about me?". Pure.
 
 Rules, not a model. They know English and the languages of keyword_index/languages. A question for one thing, such as
-"what do you know about my coffee?", is none of these.
+"what do you know about my coffee?", is none of these: it has a topic.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
 
-from memorybase.keyword_index.languages import LANGUAGES
+from memorybase.keyword_index.languages import LANGUAGES, Language
+from memorybase.keyword_index.languages.definition import AboutTopic, about
 from memorybase.keyword_index.scripts import normal
 
 READ_CHARS = 600  # at the end of a longer text
 SENTENCES = 3  # the last ones
 
 _SENTENCE_END = re.compile(r"[.!?:;\n\u061f\u061b\u0964\u3002\uff01\uff1f\uff1a\uff1b]+")
+_ENDS = " .!?\u061f\u0964\u3002\uff01\uff1f"
 _CLAUSE_END = re.compile(r"[,\u060c\u3001\uff0c\u2013\u2014]")
 _PUNCTUATION = re.compile(r"[\"\u201c\u201d\u201e\u00ab\u00bb\u2026()*\u00bf\u00a1,\u060c\u3001\uff0c\u2013\u2014]")
 
@@ -81,6 +84,18 @@ _ASKS = (
     ),
 )
 _ENGLISH = re.compile(f"(?:{'|'.join(_ASKS)}){_SO_FAR}")
+_ENGLISH_TOPICS = (about("(?:about|of|on|regarding) {topic}=about me"),)
+_ENGLISH_AREA = re.compile(
+    r"(?:my|our) (?:own |personal |private |professional |family |social |daily |everyday )?(?:job|work|working life"
+    r"|occupation|profession|career|family|relatives|home|household|health|diet|food|eating habits|hobby|hobbies"
+    r"|free time|leisure|sports?|interests|likes|dislikes|preferences|tastes|habits|routine|studies|education|school"
+    r"|finances|money|friends|background|life)"
+    r"|what i (?:eat|like|do|do for a living)|(?:where|how) i (?:live|work)"
+)
+# What the other side said is no topic of the person's: "What did you say about my job?"
+_ENGLISH_OTHER_SIDE = re.compile(r"\bdid you\b|\byou (?:say|said|tell|told)\b(?! me what)")
+SENTENCE_CHARS = 200  # of a question with a topic: each place where one may start is tried
+EDGES = 12  # of a topic: words, or characters of text without spaces, at most
 
 
 def asks_about_person(query: str, language: str) -> bool:
@@ -88,17 +103,111 @@ def asks_about_person(query: str, language: str) -> bool:
 
     `language`: the name of the query's; English is understood besides. Other names, such as "detect": any language.
     """
-    sentences = [*filter(str.strip, _SENTENCE_END.split(normal(query[-READ_CHARS:])))][-SENTENCES:]
-    if any(_ENGLISH.fullmatch(each.casefold()) for sentence in sentences for each in _clauses(sentence)):
-        return True
-    named = LANGUAGES.get(language)
-    others = () if language == "english" else LANGUAGES.values() if named is None else (named,)
+    sentences = _last_sentences(query)
     return any(
-        other.about_person.fullmatch(other.folded(each if other.has_spaces else each.replace(" ", "")))
-        for other in others
+        form.about_person.fullmatch(form.folded(each))
+        for form in _forms(language)
         for sentence in sentences
         for each in _clauses(sentence)
     )
+
+
+def topic_of(sentence: str, language: str) -> str | None:
+    """What a sentence asks to know of: "my job" of "What do you know about my job?"; None: it asks something else.
+
+    The sentence would ask about the person if "me" stood for the topic. `language`: as of a query.
+    """
+    found = _found_topic(sentence, language)
+    return None if found is None else found.text
+
+
+def asks_about_area(query: str, language: str) -> bool:
+    """Whether one of the last sentences asks about what everybody has something to say of: their job, family, health.
+
+    So what a person said about themselves answers it, although it seldom has the word.
+    """
+    return any(
+        found is not None and found.form.area.fullmatch(found.form.folded(found.text)) is not None
+        for found in (_found_topic(each, language) for each in _last_sentences(query))
+    )
+
+
+def asked(query: str, language: str) -> Literal["all", "area"] | None:
+    """What a query asks of what is known of its writer: all of it, or what belongs to an area."""
+    if asks_about_person(query, language):
+        return "all"
+    return "area" if asks_about_area(query, language) else None
+
+
+def _last_sentences(query: str) -> list[str]:
+    return [*filter(str.strip, _SENTENCE_END.split(normal(query[-READ_CHARS:])))][-SENTENCES:]
+
+
+class _Form(NamedTuple):
+    """How one language asks about the person; None: English."""
+
+    language: Language | None
+    about_person: re.Pattern[str]
+    topics: Sequence[AboutTopic]
+
+    def folded(self, sentence: str) -> str:
+        if self.language is None:
+            return sentence.casefold()
+        return self.language.folded(sentence if self.language.has_spaces else sentence.replace(" ", ""))
+
+    @property
+    def area(self) -> re.Pattern[str]:
+        return _ENGLISH_AREA if self.language is None else self.language.area
+
+    @property
+    def other_side(self) -> re.Pattern[str]:
+        return _ENGLISH_OTHER_SIDE if self.language is None else self.language.questions["asks_other_side"]
+
+
+class _Topic(NamedTuple):
+    text: str
+    form: _Form
+
+
+def _forms(language: str) -> Iterator[_Form]:
+    yield _Form(None, _ENGLISH, _ENGLISH_TOPICS)
+    named = LANGUAGES.get(language)
+    others = () if language == "english" else LANGUAGES.values() if named is None else (named,)
+    for other in others:
+        yield _Form(other, other.about_person, other.about_topic)
+
+
+def _found_topic(sentence: str, language: str) -> _Topic | None:
+    if len(sentence) > SENTENCE_CHARS:
+        return None
+    for form in _forms(language):
+        for clause in _clauses(normal(sentence).strip(_ENDS)):
+            folded = form.folded(clause)
+            for start, end, about_me in _possible_topics(folded, form.topics):
+                if not form.about_person.fullmatch(about_me) or form.other_side.search(folded):
+                    continue
+                if asks_about_person(sentence, language):
+                    return None
+                said = clause if len(clause) == len(folded) else folded
+                return _Topic(said[start:end].strip(), form)
+    return None
+
+
+def _possible_topics(folded: str, topics: Iterable[AboutTopic]) -> Iterator[tuple[int, int, str]]:
+    """Where a topic may start and end, the shortest first, with the sentence that asks about the person instead."""
+    space = " " if " " in folded else ""
+    edges = [0, *(match.end() for match in re.finditer(space or ".", folded)), len(folded)]
+    for marker, is_before, me in topics:
+        for found in marker.finditer(folded):
+            first, last = found.span()
+            if is_before:
+                spans = [(last, edge) for edge in edges if edge > last][:EDGES]
+            else:
+                spans = [(edge, first) for edge in reversed(edges) if edge < first][:EDGES]
+            for start, end in spans:
+                around = (folded[: min(first, start)].strip(), me, folded[max(last, end) :].strip())
+                if around[0] or around[2]:  # "about Oslo" alone may be anything
+                    yield start, end, space.join(filter(None, around))
 
 
 def _clauses(sentence: str) -> Iterator[str]:

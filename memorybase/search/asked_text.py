@@ -3,7 +3,7 @@
 A sentence asks by its mark or its form; without one the last sentence that is no greeting does. What stands around it
 may name what is meant ("Could you give me the number?"), but is not asked itself. So several texts are searched, each
 as a query, and of each message the best result counts: each question alone, the last one with the sentence before it,
-and the whole.
+and the whole. Of a question such as "what do you know about my job?" the topic alone is the query.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import NamedTuple
 from memorybase.caveats import MAX_QUERY_CHARS
 from memorybase.keyword_index import analyzer as keywords
 from memorybase.search import query_parser
+from memorybase.search.about_person import topic_of
 from memorybase.search.passages import sentences
 from memorybase.vectors.search import cut_query
 
@@ -41,7 +42,8 @@ def read(query: str, language: str) -> AskedText:
     whole = cut_query(query)
     parts = _sentences(query)
     if len(parts) < 2:
-        return AskedText(whole, (whole,))
+        asked = _sought(whole, language)
+        return AskedText(asked, (asked,))
     questions = [number for number, part in enumerate(parts) if _asks(part, language)]
     if not questions:
         said = [number for number, part in enumerate(parts) if _says_something(part, language)]
@@ -50,10 +52,15 @@ def read(query: str, language: str) -> AskedText:
         return AskedText(whole, (whole,))
     # The first and the last ones: somebody's question stands before or after what was pasted, seldom inside of it.
     chosen = questions if len(questions) <= MOST_QUESTIONS else [questions[0], *questions[1 - MOST_QUESTIONS :]]
-    alone = [parts[number] for number in chosen]
+    alone = [_sought(parts[number], language) for number in chosen]
     last = chosen[-1]
     with_sentence_before = " ".join(parts[max(0, last - 1) : last + 1])
     return AskedText(" ".join(alone), tuple(dict.fromkeys((*alone, with_sentence_before, whole))))
+
+
+def _sought(question: str, language: str) -> str:
+    """What to look for: the topic alone of "What do you know about my job?", whose other words every text has."""
+    return topic_of(question, language) or question
 
 
 def _sentences(query: str) -> list[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from memorybase.keyword_index.languages.date_words import DateWords
 from memorybase.keyword_index.scripts import without_marks
@@ -20,6 +21,23 @@ BEFORE, AFTER = rf"(?<![\w{MARKS}])", rf"(?![\w{MARKS}])"
 def one_of(words: Iterable[str]) -> str:
     """A pattern for any of these words, the longest first."""
     return "(?:" + "|".join(sorted(map(re.escape, words), key=lambda word: (-len(word), word))) + ")"
+
+
+class AboutTopic(NamedTuple):
+    """How a sentence says "about" something: a pattern before or after the topic, and the words for "about me"."""
+
+    marker: re.Pattern[str]
+    is_before: bool
+    me: str
+
+
+def about(form: str, *, has_spaces: bool = True) -> AboutTopic:
+    """From a form such as "about {topic}=about me"."""
+    said, me = form.rsplit("=", 1)
+    before, after = said.split("{topic}")
+    if has_spaces:
+        before, after = before and rf"(?:^|(?<= )){before}", after and rf"{after}(?= |$)"
+    return AboutTopic(re.compile(before or after), bool(before), me)
 
 
 @dataclass(frozen=True)
@@ -39,6 +57,8 @@ class Language:
     asks_time: str
     asks_number: str
     asks_about_person: str  # a whole sentence that asks for all that is known of the speaker; {any}: words before it
+    about_topics: tuple[str, ...]  # "about {topic}" in such a sentence, and after "=" how "about me" is said there
+    area_of_life: str  # a topic that everybody has something to say of: "my job", "my family", not "my boat"
     lasting: str  # the speaker tells of what lasts: I am, I live, my office is, always
     first_person: str  # words such as I, my, we; verbs too where they say it
     asks_other_side: str  # what the other side said: "what did you suggest"
@@ -148,6 +168,14 @@ class Language:
     def about_person(self) -> re.Pattern[str]:
         words = r"(?:\S+ ){0,8}?" if self.has_spaces else r".{0,8}?"
         return re.compile(self.in_pattern(self.asks_about_person).replace("{any}", words))
+
+    @cached_property
+    def about_topic(self) -> tuple[AboutTopic, ...]:
+        return tuple(about(self.in_pattern(form), has_spaces=self.has_spaces) for form in self.about_topics)
+
+    @cached_property
+    def area(self) -> re.Pattern[str]:
+        return re.compile(self.in_pattern(self.area_of_life))
 
     @cached_property
     def lasts(self) -> re.Pattern[str]:

@@ -34,6 +34,10 @@ DUTCH = Language(
     r"| mij)?(?: \S+){0,2} over (?:mezelf|mijzelf|mij|me)|beschrijf (?:me|mij)|(?:en |weet je "
     r"|dus )?wie (?:ben ik|ik ben)(?: eigenlijk)?|(?:wat zijn |toon )?mijn (?:voorkeuren|interesses|hobby's"
     r"|gewoontes|gewoonten|profiel)|(?:hoe goed )?ken je me(?: nog| al| goed)?|herinner je je mij(?: nog)?",
+    about_topics=("(?:over|van) {topic}=over mij",),
+    area_of_life=r"(?:mijn|m'n|ons|onze) (?:baan|werk|beroep|loopbaan|familie|gezin|thuis|huishouden|"
+    r"gezondheid|dieet|voeding|eetgewoonten|eetgewoontes|hobby's|vrije tijd|sport|interesses|"
+    r"voorkeuren|gewoonten|gewoontes|studie|opleiding|school|financiën|geld|vrienden|leven)",
     lasting=r"ik (?:ben|heb|woon|leef|werk|heet|studeer|spreek|speel|leid|houd|hou|haat|eet|drink|neem"
     r"|gebruik|wil|mag|kan|kom)|(?:ben|heb|woon|werk|eet|drink) ik|(?:wij|we) (?:zijn|hebben|wonen|gebruiken)"
     r"|(?:mijn|ons|onze) (?:\S+ ){1,3}(?:is|zijn|heet|heeft|woont|werkt)|noem me|liever|altijd|nooit",

@@ -39,6 +39,11 @@ FRENCH = Language(
     r"|c'est quoi) (?:sont )?mes (?:préférences|preferences|goûts|intérêts|centres d'intérêt|habitudes"
     r"|loisirs)|(?:montre(?:-moi)? |affiche )?(?:mon profil|mes préférences)"
     r"|(?:est-ce que )?tu me connais(?: bien)?|me connais-tu|comment (?:me décrirais-tu|tu me décrirais)",
+    about_topics=("(?:d'|(?:de|du|des|sur|à propos d(?:e|u|es)) ){topic}=de moi",),
+    area_of_life=r"(?:mon|ma|mes|notre|nos) (?:travail|boulot|métier|emploi|profession|carrière|famille|"
+    r"proches|foyer|santé|alimentation|régime|hobbys?|loisirs|passe-temps|temps libre|sport|"
+    r"intérêts|centres d'intérêt|préférences|goûts|habitudes|études|formation|école|finances|"
+    r"argent|amis|quotidien|vie)(?: privée| professionnelle)?",
     lasting=r"je (?:suis|vis|travaille|étudie|parle|joue|dirige|préfère|déteste|mange|bois|prends|dois|peux"
     r"|veux|viens|m'appelle|ne \S+ (?:pas|jamais|plus))|j'(?:ai|habite|aime|adore|utilise|étudie|enseigne)"
     r"|(?:nous|on) (?:sommes|avons|habitons|est|a|habite|ferme|ouvre)|(?:mon|ma|mes|notre"

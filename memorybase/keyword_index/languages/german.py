@@ -42,6 +42,10 @@ GERMAN = Language(
     r"|wünsche|abneigungen)|welche (?:vorlieben|interessen|hobbys) habe ich|(?:zeige? (?:mir )?"
     r"|was steht in )?(?:mein(?:em)? profil|meine vorlieben)|(?:wie gut )?kennst du mich(?: noch| schon)?"
     r"|erinnerst du dich (?:noch )?an mich|wie würdest du mich beschreiben",
+    about_topics=("(?:über|von|zu|an) {topic}=über mich",),
+    area_of_life=r"(?:mein\w*|unser\w*) (?:job|arbeit|arbeitsleben|beruf\w*|familie|angehörigen|zuhause|"
+    r"haushalt|gesundheit|ernährung|essgewohnheiten|hobbys?|freizeit|sport|interessen|"
+    r"vorlieben|gewohnheiten|studium|ausbildung|schule|finanzen|geld|freunde\w*|alltag|leben)",
     lasting=r"ich (?:bin|habe?|hab|wohne|lebe|arbeite|heiße|studiere|spreche|spiele|fahre|leite|mag|hasse"
     r"|liebe|esse|trinke|nehme|vertrage|brauche|kann|darf|nutze|verwende|bevorzuge|möchte|will)|(?:bin|habe?"
     r"|wohne|arbeite|esse|trinke|mag) ich|wir (?:sind|haben|wohnen|leben|nutzen)|(?:mein"

@@ -33,6 +33,10 @@ ITALIAN = Language(
     r"|(?:parlami|raccontami|dimmi)(?: qualcosa| tutto)? (?:di|su di) me(?: stess[oa])?|descrivimi|(?:e |sai "
     r"|dimmi |allora )?chi sono(?: io)?|(?:quali sono )?(?:le |i )?(?:mie|miei) (?:preferenze|gusti|interessi"
     r"|abitudini|hobby)|(?:mostrami )?(?:il )?mio profilo|mi conosci(?: bene)?|come mi descriveresti",
+    about_topics=("(?:(?:d(?:i|el|ello|ella|ei|egli|elle)|su|sul(?:lo|la|le)?|sui|sugli) |(?:de|su)ll'){topic}=di me",),
+    area_of_life=r"(?:mi[oae]|miei|nostr[oaie]) (?:lavoro|impiego|professione|carriera|famiglia|casa|salute"
+    r"|dieta|alimentazione|hobby|passatempi|tempo libero|sport|interessi|preferenze|gusti|"
+    r"abitudini|studi|formazione|scuola|finanze|soldi|amici|vita)(?: privata| professionale)?",
     lasting=r"(?:sono (?:un\w*|allergic\w*|vegetarian\w*|vegan\w*|di|nat[oa])|vivo|abito|lavoro|studio|parlo"
     r"|gioco|ho|preferisco|odio|mangio|bevo|prendo|uso|mi (?:chiamo|piace|piacciono)|chiamami|viviamo"
     r"|abbiamo)|(?:mi[oae]|miei|nostr[oaie]) (?:\S+ ){1,3}(?:è|sono|si chiama\w*|ha|hanno|vive|lavora)"

@@ -38,6 +38,10 @@ POLISH = Language(
     r"|opowiedz(?: mi)?(?: \S+)? o mnie|opisz mnie|(?:a |wiesz |powiedz )?kim (?:ja )?jestem(?: ja"
     r"| dla ciebie)?|(?:jakie (?:są|mam) )?(?:moje )?(?:preferencje|upodobania|zainteresowania|nawyki)"
     r"|(?:pokaż )?mój profil|(?:czy )?(?:mnie )?(?:znasz|pamiętasz)(?: mnie)?",
+    about_topics=("(?:o|na temat) {topic}=o mnie",),
+    area_of_life=r"(?:mo[ijm]\w*|nasz\w*) (?:pracy|zawodzie|karierze|rodzinie|bliskich|domu|zdrowiu|diecie|"
+    r"odżywianiu|hobby|czasie wolnym|sporcie|zainteresowaniach|preferencjach|upodobaniach|"
+    r"nawykach|studiach|nauce|szkole|finansach|pieniądzach|przyjaciołach|życiu)",
     lasting=r"(?:jestem|mieszkam|pracuję|studiuję|mówię|gram|mam|wolę|lubię|nienawidzę|jem|piję|biorę|używam"
     r"|nazywam się|mamy|mieszkamy|jesteśmy)|(?:mój|moja|moje|nasz\w*) (?:\S+ ){1,3}(?:jest|są|ma|mają"
     r"|nazywa\w*|mieszka\w*|pracuje)|uczulon[ya]|zawsze|nigdy|mów mi",

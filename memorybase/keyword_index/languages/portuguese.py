@@ -40,6 +40,11 @@ PORTUGUESE = Language(
     r"| tudo)? (?:de|sobre) mim|me descrev[ae]|descreve-me|(?:e |você sabe |sabes )?quem (?:sou eu|eu sou"
     r"|sou)|(?:quais são )?(?:os |as )?(?:meus|minhas) (?:preferências|gostos|interesses|hábitos|passatempos)"
     r"|(?:mostr[ae](?:-me)? )?(?:o )?meu perfil|você me conhece(?: bem)?|conheces-me",
+    about_topics=("(?:d[eoa]s?|sobre|acerca d[eoa]s?|a respeito d[eoa]s?) {topic}=sobre mim",),
+    area_of_life=r"(?:[oa]s? )?(?:meus?|minhas?|noss[oa]s?) (?:trabalho|emprego|profissão|carreira|família|"
+    r"lar|casa|saúde|dieta|alimentação|hobbies|passatempos|tempos? livres?|esportes?|"
+    r"desportos?|interesses|preferências|gostos|hábitos|estudos|formação|escola|finanças|"
+    r"dinheiro|amig[oa]s|dia a dia|vida)(?: privada| profissional)?",
     lasting=r"(?:sou|moro|vivo|trabalho|estudo|falo|jogo|tenho|prefiro|odeio|detesto|como|bebo|tomo|uso|gosto"
     r"|adoro|chamo-me|me chamo|moramos|temos|somos)|(?:meus?|minhas?|noss[oa]s?) (?:\S+ ){1,3}(?:é|são|está"
     r"|estão|se chama\w*|chama-se|tem|têm|mora\w*|trabalha\w*)|alérgic[oa]s?|sempre|nunca",

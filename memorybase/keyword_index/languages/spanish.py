@@ -36,6 +36,11 @@ SPANISH = Language(
     r"|(?:cu[aá]les son |dime |lista )?mis (?:preferencias|gustos|intereses|aficiones|h[aá]bitos)"
     r"|(?:mu[eé]strame |ver |ense[nñ]ame )?mi perfil|me conoces(?: bien| ya)?|c[oó]mo me describir[ií]as"
     r"|{any}informaci[oó]n (?:tienes|tiene usted|guardas)(?: guardada)? sobre m[ií]",
+    about_topics=("(?:de|del|sobre|acerca del?) {topic}=de mi",),
+    area_of_life=r"(?:mis?|nuestr[oa]s?) (?:trabajo|empleo|profesión|carrera|familia|hogar|casa|salud|dieta"
+    r"|alimentación|hobbies|aficiones|pasatiempos|tiempo libre|deportes?|intereses|"
+    r"preferencias|gustos|hábitos|costumbres|estudios|formación|escuela|finanzas|dinero|"
+    r"amig[oa]s|día a día|vida)(?: privada| profesional)?",
     lasting=r"(?:soy|vivo|trabajo|estudio|hablo|juego|dirijo|tengo|prefiero|odio|como|bebo|tomo|uso"
     r"|me (?:llamo|gusta\w*|encanta\w*|dedico)|llámame|vivimos|tenemos|somos)|(?:mi|mis"
     r"|nuestr[oa]s?) (?:\S+ ){1,3}(?:es|son|está|están|se llama\w*|tiene\w*|vive\w*|trabaja\w*)|alérgic[oa]s?"

@@ -34,6 +34,10 @@ TURKISH = Language(
     r"|hobilerim)(?: (?:ne|neler|nelerdir))?|(?:benim )?profilim(?:i göster)?"
     r"|(?:benim )?kim olduğumu (?:biliyor musun(?:uz)?|hatırlıyor musun(?:uz)?|söyle)|beni (?:tanıyor"
     r"|hatırlıyor) musun(?:uz)?",
+    about_topics=("{topic} (?:hakkında|ile ilgili)=hakkımda",),
+    area_of_life=r"(?:benim |bizim )?(?:işim|mesleğim|kariyerim|ailem|evim|sağlığım|beslenmem|diyetim|"
+    r"hobilerim|boş zamanlarım|ilgi alanlarım|tercihlerim|alışkanlıklarım|derslerim|eğitimim|"
+    r"okulum|param|mali durumum|arkadaşlarım|hayatım|yaşamım)",
     lasting=r"ben (?:bir )?\w+|(?:\w+(?:ıyorum|iyorum|uyorum|üyorum|mam|mem))|benim (?:\S+ ){1,3}\w+|adım"
     r"|bana \w+ de|evim|işim|ofisim|eşim|kızım|oğlum|annem|babam|alerjim|her zaman|asla|\w+(?:ım|im|um"
     r"|üm) var",

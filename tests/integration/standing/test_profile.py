@@ -168,6 +168,19 @@ class TestContext:
         assert told(context(world, "Who am I?", use_memory=False)) == []
         assert told(context(world, "Who am I?", recall=RecallOptions(share=0))) == []
 
+    def test_a_question_about_an_area_of_life_gets_it_the_nearest_first(self, world: World) -> None:
+        base = world.new_base()
+        tell(world, "My family owns a harbour.", "My cat is blind.", METRIC, session="one")
+        tell(world, "I live on a boat.", "I work as a plumber.", session="two")
+        world.flush(base)
+        world.drain()
+        about_me = told(context(world, "What do you know about me?"))
+        about_family = told(context(world, "Tell me what you know about my family."))
+        assert about_family[0] == "My family owns a harbour." != about_me[0]
+        assert sorted(about_family) == sorted(about_me)
+        assert told(context(world, "What do you know about my piano?")) == []
+        assert told(context(world, "What do you know about my family?", profile=False)) == []
+
     def test_nothing_is_shown_twice(self, world: World) -> None:
         base = world.new_base()
         tell(world, NURSE, "My boat is blue.")

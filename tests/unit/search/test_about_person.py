@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from memorybase.keyword_index.languages import LANGUAGES
-from memorybase.search.about_person import asks_about_person
+from memorybase.search.about_person import asks_about_area, asks_about_person, topic_of
 from tests.harness.rows import each_row
 
 ASK = {
@@ -331,9 +331,47 @@ ASK_SOMETHING_ELSE = {
 }
 
 
+# A question for an area of life with its topic, then questions for other topics with theirs.
+TOPICS = {
+    "english": (
+        ("Tell me what you know about my job.", "my job"),
+        ("What do you know about our boat?", "our boat"),
+        ("What have I told you about Berlin so far?", "Berlin"),
+        ("do you remember anything about what came of the burglary", "what came of the burglary"),
+        ("Everything you know about my lease, please", "my lease"),
+    ),
+    "german": (
+        ("Was weißt du über meine Familie?", "meine familie"),
+        ("Kannst du mir sagen, was du von meinem Boot weißt?", "meinem boot"),
+    ),
+    "french": (("Que sais-tu de ma famille ?", "ma famille"), ("Parle-moi d'Anne", "Anne")),
+    "spanish": (("¿Qué sabes de mi trabajo?", "mi trabajo"), ("Háblame del barco", "barco")),
+    "portuguese": (
+        ("O que você sabe sobre a minha família?", "a minha família"),
+        ("Fala-me da minha irmã", "minha irmã"),
+    ),
+    "italian": (("Cosa sai del mio lavoro?", "mio lavoro"), ("Parlami di mia sorella", "mia sorella")),
+    "dutch": (("Wat weet je over mijn werk?", "mijn werk"), ("Vertel me iets over de boot", "de boot")),
+    "polish": (("Co wiesz o mojej pracy?", "mojej pracy"), ("Opowiedz mi o mojej siostrze", "mojej siostrze")),
+    "russian": (("Что ты знаешь о моей семье?", "моей семье"), ("Что ты помнишь о встрече?", "встрече")),
+    "turkish": (("Ailem hakkında ne biliyorsun?", "Ailem"), ("Toplantı hakkında ne hatırlıyorsun?", "Toplantı")),
+    "arabic": (("ماذا تعرف عن عائلتي؟", "عائلتي"), ("ماذا تتذكر عن الاجتماع؟", "الاجتماع")),
+    "hindi": (
+        ("तुम मेरे परिवार के बारे में क्या जानते हो?", "परिवार"),
+        ("मुझे मेरी बहन के बारे में बताओ", "मेरी बहन"),
+    ),
+    "chinese": (
+        ("我的家庭你知道什么？", "我的家庭"),
+        ("你知道我的咖啡吗？", "我的咖啡"),
+        ("关于北京你知道些什么？", "北京"),
+    ),
+    "japanese": (("私の仕事について何を知っていますか？", "私の仕事"), ("会議のこと覚えてる？", "会議")),
+}
+
+
 def test_the_tables_know_every_language() -> None:
     languages = {"english", *LANGUAGES}
-    assert languages == ASK.keys() == ASK_SOMETHING_ELSE.keys()
+    assert languages == ASK.keys() == ASK_SOMETHING_ELSE.keys() == TOPICS.keys()
 
 
 @each_row("language, query", [(language, query) for language, queries in ASK.items() for query in queries])
@@ -348,6 +386,45 @@ def test_a_question_asks_about_the_person(language: str, query: str) -> None:
 def test_a_question_asks_something_else(language: str, query: str) -> None:
     assert not asks_about_person(query, language)
     assert not asks_about_person(query, "detect")
+
+
+@each_row(
+    "language, query, topic, is_area",
+    [
+        (language, query, topic, number == 0)
+        for language, rows in TOPICS.items()
+        for number, (query, topic) in enumerate(rows)
+    ],
+)
+def test_a_question_has_a_topic(language: str, query: str, topic: str, is_area: bool) -> None:
+    for known in (language, "detect"):
+        assert topic_of(query, known) == topic
+        assert asks_about_area(query, known) == is_area
+        assert not asks_about_person(query, known)
+
+
+@each_row(
+    "query",
+    [
+        "What do you know about me?",
+        "Which things about me do you remember?",
+        "What did you say about my job?",  # asks for an answer, not for what the person told
+        "What did Anna say about my job?",
+        "on which evening do I swim?",
+        "How do I write about my job?",
+        "about my job",
+        "Was hast du zu meiner Arbeit gesagt?",
+        "What do you know about my job" + " of one of the friends of mine" * 9 + "?",  # too long to try
+    ],
+)
+def test_a_question_has_no_topic(query: str) -> None:
+    assert topic_of(query, "detect") is None
+    assert not asks_about_area(query, "detect")
+
+
+def test_the_last_sentences_may_ask_about_an_area() -> None:
+    assert asks_about_area("Hi again! What do you know about my job? Thanks.", "detect")
+    assert not asks_about_area("I like my job. What do you know about my boat?", "detect")
 
 
 def test_long_text_asks_only_in_its_last_sentences() -> None:

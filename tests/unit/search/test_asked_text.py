@@ -56,6 +56,9 @@ def test_a_question_inside_of_a_mail_is_read_out_of_it(mail: str, question: str)
         ("Where is the boat? When does it sail?", "Where is the boat? When does it sail?"),
         ("Why does it fail?\n" + LOG, "Why does it fail?"),
         (LOG + "Why does it fail?", "Why does it fail?"),
+        ("What do you know about my boat?", "my boat"),  # the topic alone
+        ("Hi Ada! What do you know about my boat? Thanks!", "my boat"),
+        ("What did you say about my boat?", "What did you say about my boat?"),
     ],
 )
 def test_what_asks_is_told_from_what_stands_around_it(query: str, asked: str) -> None:

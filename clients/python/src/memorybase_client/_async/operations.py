@@ -3230,7 +3230,7 @@ class AsyncOperations(AsyncTransport):
         recall: Options of recall.
         standing: Options of standing statements.
         profile: Whether the memories begin with the end user's profile, within their share; null: if the query
-        asks what is known of the person.
+        asks what is known of the person, or of an area such as their job.
         """
         call = Call(
             "POST",
