@@ -28,7 +28,7 @@ from memorybase.keyword_index.scripts import MAX_CHARS, normal
 
 ENGLISH = "english"
 Spoken = Callable[[], Collection[str]]
-REVISION = 5  # of what the analyzers make of a text
+REVISION = 6  # of what the analyzers make of a text
 MAX_TERMS = 1_000  # distinct, per message; longer texts are not conversation, and their first terms name the topic
 MAX_TERM_CHARS = 40
 MAX_COUNT = 255
@@ -59,6 +59,11 @@ ENGLISH_STOP_WORDS = frozenset(
     "its just like ll m me more most my no nor not now of off on once only or other our out over own re s same she "
     "should so some such t than that the their them then there these they this those to too up ve very was we were "
     "what when where which who whom why will with won would you your d".split()
+)
+
+# Beside stop words what only makes a question: "how many", "didn't I", "I've". Texts are found by these words.
+_ASKING = re.compile(
+    r"\b(?:how (?:many|much)|[a-z]+n't|(?:i|you|he|she|it|we|they|that|there|who|what|where|when|how)'[a-z]+)(?!\w)"
 )
 
 # For case-folded text: ignoring case takes three times as long.
@@ -174,6 +179,8 @@ class Analyzer:
         """The words of a question that are no stop words, or names; of text without spaces, those pairs of units that
         have no part in a stop word."""
         folded = self._folded(normal(text))
+        if self.language == ENGLISH:
+            folded = _ASKING.sub(" ", folded).strip(" ?") or folded
         if self._known is None or self._known.has_spaces:
             return self.kept(self._words(folded)) + self.names(text)
         return [word for run in scripts.WORD.findall(folded) for word in self._asked_in(run)] or self._words(folded)

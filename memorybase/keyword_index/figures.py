@@ -30,23 +30,25 @@ _NAMES = (
 )
 _ENGLISH_MONTHS = {name: number for number, names in enumerate(_NAMES.split(), 1) for name in names.split("/")}
 
+_START = r"(?<![^\W\u2e80-\uffff])"  # of text without spaces a figure may follow at once
 _END = "(?![0-9a-z]|[.,'/-][0-9])"
 # What begins with a digit, in the order of precedence; for case-folded text.
 _KINDS = {
     "iban": r"(?<=[a-z]{2})(?<![^\W_]..)[0-9]{2}(?:[ -](?:[0-9]{4}|[0-9a-z]{4}(?= [0-9]))){2,7}"
     r"(?:[ -][0-9]{1,3})?(?!\w)",
     "after_letters": r"(?<=[a-z])[0-9]{3,15}(?!\w)",
-    "year_first": rf"(?<!\w)[12][0-9]{{3}}(?P<a>[-/.])[0-9]{{1,2}}(?P=a)[0-9]{{1,2}}(?:(?=t[0-9])|{_END})",
-    "year_last": rf"(?<!\w)[0-9]{{1,2}}(?P<b>[./-])[0-9]{{1,2}}(?P=b)[12][0-9]{{3}}{_END}",
-    "day_first": rf"(?<!\w)(?:[0-9]{{1,2}}\. ?[0-9]{{1,2}}\.(?![0-9])|[0-9]{{2}}\.[0-9]{{2}}\.[0-9]{{2}}{_END})",
+    "year_first": rf"{_START}[12][0-9]{{3}}(?P<a>[-/.])[0-9]{{1,2}}(?P=a)[0-9]{{1,2}}(?:(?=t[0-9])|{_END})",
+    "year_last": rf"{_START}[0-9]{{1,2}}(?P<b>[./-])[0-9]{{1,2}}(?P=b)[12][0-9]{{3}}{_END}",
+    "day_first": rf"{_START}(?:[0-9]{{1,2}}\. ?[0-9]{{1,2}}\.(?![0-9])|[0-9]{{2}}\.[0-9]{{2}}\.[0-9]{{2}}{_END})",
     "month_first": r"[0-9]{1,2}[\u6708\uc6d4] ?[0-9]{1,2}(?=[\u65e5\u53f7\uc77c])",
-    "grouped": r"(?<![\w+(])[1-9](?:[0-9]{0,2}(?P<c>[.,'\u066c ])[0-9]{3}(?:(?P=c)[0-9]{3})*"
+    "grouped": rf"(?<!\+)(?!(?<=\()[0-9 ]+\)){_START}[1-9]"  # in brackets alone it is a code of an area
+    rf"(?:[0-9]{{0,2}}(?P<c>[.,'\u066c ])[0-9]{{3}}(?:(?P=c)[0-9]{{3}})*"
     rf"|[0-9]?(?:,[0-9]{{2}})+,[0-9]{{3}})(?:[.,\u066b][0-9]{{1,2}})?{_END}",
-    "thousands": r"(?<!\w)[1-9][0-9]{0,3}(?:[.,][0-9]{1,2})?k(?!\w)",
-    "product": rf"(?<!\w)[0-9]{{1,5}}(?: ?[x\u00d7] ?[0-9]{{1,5}})+{_END}",
-    "joined": rf"(?<!\w)[0-9]+(?:[ ./()-]{{1,2}}[0-9]+)+{_END}",
-    "long": r"(?<!\w)[0-9]{8,15}(?!\w)",
-    "before_letters": r"(?<!\w)[0-9]{3,15}(?=[a-z]{1,5}(?!\w))",
+    "thousands": rf"{_START}[1-9][0-9]{{0,3}}(?:[.,][0-9]{{1,2}})?k(?!\w)",
+    "product": rf"{_START}[0-9]{{1,5}}(?: ?[x\u00d7] ?[0-9]{{1,5}})+{_END}",
+    "joined": rf"{_START}[0-9]+(?:[ ./()-]{{1,2}}[0-9]+)+{_END}",
+    "long": rf"{_START}[0-9]{{8,15}}(?![^\W\u2e80-\uffff])",
+    "before_letters": rf"{_START}[0-9]{{3,15}}(?=[a-z]{{1,5}}(?!\w))",
 }
 _KIND = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _KINDS.items()))
 # What may be one of them: looking for it takes a fraction of the time.

@@ -90,11 +90,17 @@ _SMALL_TALK = frozenset(
     "こんばんは おはよう おはようございます ありがとう ありがとうございます どうもありがとう "
     "どうもありがとうございます さようなら はい いいえ नमस्ते धन्यवाद शुक्रिया مرحبا أهلا شكرا عليكم الخير".split()
 )
+_GREETING = re.compile(
+    r"\b(?:see you|how are you(?: doing)?|how's it going|wie geht(?:'s| es) (?:dir|ihnen|euch)|(?:comment )?ça va|"
+    r"comment vas-tu|qué tal|cómo estás?|come (?:stai|va)|tudo bem|hoe gaat het|jak się masz|nasılsın|как дела)\b"  # noqa: RUF001
+)
 # Words beside these: alone they are asked for.
 _WITH_SMALL_TALK = frozenset(
     "tag nacht vielen herzlichen schönen beaucoup nuit soirée journée bonne muchas días tardes noches dia tarde noite "
     "mille tante goede middag dzień wieczór ederim iyi akşamlar geceler большое огромное день утро вечер जी السلام "
-    "صباح مساء جزيلا وسهلا".split()
+    "صباح مساء جزيلا وسهلا "
+    "later soon today tomorrow tonight weekend monday tuesday wednesday thursday friday saturday sunday bis bald "
+    "später war wars demain bientôt mañana luego hasta pronto domani presto amanhã logo morgen straks".split()
 )
 
 MOST_KEYWORDS = 3
@@ -191,7 +197,7 @@ def parse(
         asks_help="asks_help" in asks and asks.isdisjoint(("asks_other_side", "asks_to_recall")),
         in_first_person=own.known is not None or "in_first_person" in asks,
         is_keywords=_is_keywords(query, own),
-        is_small_talk=_is_small_talk(query, own),
+        is_small_talk=_is_small_talk(times.rest if times.periods else query, own),
         is_question=bool(_IS_QUESTION.search(query.casefold())),
         periods=times.periods,
         is_time_alone=_is_time_alone(times, own, names),
@@ -239,6 +245,7 @@ def _specific(times: periods.Named, query: str, own: keywords.Analyzer, asked: A
 
 
 def _is_small_talk(query: str, own: keywords.Analyzer) -> bool:
+    query = _GREETING.sub(" hi ", query.casefold())
     kept = own.kept(own.words(query))
     if scripts.has_unspaced(query):  # as a whole: pairs of its characters are in other words too
         kept = scripts.WORD.findall(query.casefold())

@@ -80,6 +80,10 @@ def test_each_form_finds_every_other(forms: tuple[str, ...]) -> None:
         ("3.12.", "2026-12-03T10:00:00Z"),
         ("3.12.", "03.12.26"),
         ("1649", "1,649円"),
+        ("1649", "the rest (1,649 €)"),
+        ("0655501934", "电话06-5550 1934"),
+        ("1649", "价格1,649欧元"),
+        ("2026-12-03", "日期3.12.2026。"),
     ],
 )
 def test_a_question_finds_another_form(query: str, text: str) -> None:

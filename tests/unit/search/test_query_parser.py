@@ -8,6 +8,7 @@ from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memorybase.search.passages import best_passage
 from memorybase.search.periods import Period
 from memorybase.search.query_parser import Question, parse, possible_names
 
@@ -24,6 +25,44 @@ def test_names_are_left_out_of_terms_and_embedded_text() -> None:
     assert question.names == {"caroline"}
     assert question.terms == ("kid", "go", "lgbtq", "support", "group")
     assert question.text == "When did kids go to the LGBTQ support group"
+
+
+@each_row(
+    ("query", "terms"),
+    [
+        ("How many puffs does he take?", ("puff", "take")),
+        ("What shouldn\u2019t I find in it?", ("find",)),
+        ("I've got how much?", ("got",)),
+        ("how many", ("mani",)),  # rather than nothing
+        ("don't", ("dont",)),
+        ("many thanks", ("mani", "thank")),
+    ],
+)
+def test_what_only_makes_a_question_is_no_term(query: str, terms: tuple[str, ...]) -> None:
+    assert asked(query).terms == terms
+
+
+@each_row(
+    ("query", "is_small_talk"),
+    [
+        ("see you on Monday", True),
+        ("How are you today?", True),
+        ("How are you doing?", True),
+        ("What did I see on Monday?", False),
+        ("How are you going to pay for it?", False),
+        ("Monday", False),
+    ],
+)
+def test_a_greeting_asks_for_nothing(query: str, *, is_small_talk: bool) -> None:
+    assert asked(query).is_small_talk is is_small_talk
+
+
+def test_a_misspelled_word_is_sought_as_what_it_is_read_as() -> None:
+    sought = asked("antibiotik").reading({"antibiotik": ("antibiot",)}).sought
+    assert sought.others["antibiotik"] == ("antibiot",)
+    passage = best_passage("It rained. " * 90 + "Antibiotics again.", {"antibiotik": 1.0}, sought, max_chars=60)
+    assert passage is not None
+    assert passage.score > 0
 
 
 @each_row("query", ["Caroline?", "Melanie Caroline", "who"])
