@@ -28,6 +28,8 @@ PASSAGE_CHARS = 400  # about a hundred tokens
 BEST_HITS = 10
 SHORT_PASSAGE_CHARS = 240
 PASSAGES_PER_MESSAGE = 4
+FIRST_HITS = 2
+FIRST_SHARE = 0.25
 HITS_COUNTED = 32  # the best hits, from which a term's rarity is taken
 HITS_SHORTENED = 3
 SHORTEST_PASSAGE = 32  # tokens
@@ -80,7 +82,8 @@ class Memory:
         for part in sorted([*self.passages, passage], key=lambda part: part.start):
             if joined and not self.turn.text[joined[-1].end : part.start].strip():
                 before = joined.pop()
-                joined.append(Passage(before.start, part.end, max(before.score, part.score)))
+                # A passage may be inside of one that has grown since.
+                joined.append(Passage(before.start, max(before.end, part.end), max(before.score, part.score)))
             else:
                 joined.append(part)
         return Memory(self.turn, tuple(joined))
@@ -120,6 +123,9 @@ class Packer:
         """What fits the budget, without these messages and without texts that the caller has `seen`."""
         budget = _Budget(max_tokens, self._cost, {_normalized(text) for text in seen})
         hits = [turn for turn in self._hits if turn.message_id not in without]
+        for number in range(PASSAGES_PER_MESSAGE):
+            if budget.left > (1 - FIRST_SHARE) * max_tokens:
+                self._add(budget, hits[:FIRST_HITS], number)
         for number in range(PASSAGES_PER_MESSAGE):
             self._add(budget, hits, number)
         if not budget.is_full:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from memorybase.conversation.view.token_estimate import estimated_tokens
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.search.hits import Hit
-from memorybase.search.passages import PassageTerms
+from memorybase.search.passages import Passage, PassageTerms
 from memorybase.search.token_budget import BEST_HITS, PASSAGE_CHARS, SHORT_PASSAGE_CHARS, Packed, Packer
 
 ENGLISH = analyzer("english")
@@ -140,6 +141,19 @@ def test_passages_of_lower_hits_are_shorter() -> None:
     assert all(SHORT_PASSAGE_CHARS < length <= PASSAGE_CHARS for length in lengths[:BEST_HITS])
     assert all(length <= SHORT_PASSAGE_CHARS for length in lengths[BEST_HITS:])
     assert all("The zebra sleeps" in memory.line for memory in memories)
+
+
+def test_the_best_hits_show_more_of_a_long_message_before_others_follow() -> None:
+    text = f"The zebra. {FILLER * 20}A berth for a zebra. {FILLER * 20}Zebra of berth 12. {FILLER * 20}"
+    hits = [hit(1, text), *(hit(number, f"Zebra {number}. {FILLER}") for number in range(2, 40))]
+    (first, *_) = pack(hits, room=1_200).memories
+    assert all(part in first.line for part in ("The zebra.", "A berth for a zebra.", "Zebra of berth 12."))
+
+
+def test_a_passage_inside_of_one_that_has_grown_takes_nothing_from_it() -> None:
+    (memory,) = pack([hit(1, "One zebra. Two berths. Three boats.")]).memories
+    grown = replace(memory, passages=(Passage(0, 22),)).with_passage(Passage(11, 35)).with_passage(Passage(11, 22))
+    assert grown.line.endswith("One zebra. Two berths. Three boats.")
 
 
 def test_the_remaining_budget_gets_a_shorter_passage() -> None:
