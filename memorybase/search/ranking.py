@@ -88,9 +88,10 @@ def _evidence(request: SearchRequest, question: Question, read: Signals, sums: s
     evidence = scoring.EVIDENCE.of(read, sums)
     best = np.argsort(-sums, kind="stable")[: scoring.BEST]
     is_of_time = question.is_time_alone and np.max(read.columns["date"]) >= 1.0
-    if is_of_time or np.max(read.named[best]) >= scoring.RARE_NAME:
-        return max(evidence, scoring.EVIDENT)
-    return evidence
+    is_named = np.max(read.columns["named"][best]) >= scoring.RARE_NAME
+    # A sentence: a single word or a code is near to any short text.
+    is_only_near = not question.is_keywords and scoring.is_near_among_few(read, read.terms.collected.documents)
+    return max(evidence, scoring.EVIDENT) if is_of_time or is_named or is_only_near else evidence
 
 
 def _recency(half_life_days: float | None, timestamp: datetime, now: datetime) -> float:

@@ -56,7 +56,6 @@ class Signals:
 
     columns: dict[str, Floats]
     covered: Floats  # the share of the question's words that each candidate has; 0 if it says nothing
-    named: Floats  # the rarity of the rarest name or code of the question that each candidate has; the same
     other_terms: Floats  # of each candidate, beside the question's; infinite unless either has all terms of the other
     fluency: float  # how well the model knows the question's words, 0 to 1
     specific: Collection[str]  # the terms that an answer may have
@@ -74,7 +73,7 @@ class Signals:
         self.non_answers = indexes
         for index in indexes:
             self.columns["says_nothing"][index] = 1.0
-            self.covered[index] = self.named[index] = 0.0
+            self.covered[index] = self.columns["named"][index] = 0.0
 
     def add_passage(self, index: int, weight: float, cosine: float, vectors: bytes) -> None:
         """Count a passage of a long candidate: the rarity of the question's terms in it, its cosine, and its packed
@@ -122,11 +121,9 @@ def read(
         )
         matched = MatchedTokens(matrix, stored, tokens, _token_weights(question, tokens, terms))
         columns["match"] = matched.matches()
-    is_new = 1 - columns["says_nothing"]
     return Signals(
         columns,
-        covered=words.covered * is_new,
-        named=words.named * is_new,
+        covered=words.covered * (1 - columns["says_nothing"]),
         other_terms=_other_terms(words, matrix, has_terms=bool(terms.terms)),
         fluency=fluency,
         specific=question.specific,
@@ -216,6 +213,7 @@ def _columns(question: Question, words: WordMeasures, candidates: CandidateMatri
         "reply": words.before * candidates.neighbor_weight(-1) * _ended_in_question(candidates.neighbors(-1)),
         "coverage": coverage * (1 - shortness(lengths)),
         "keywords": coverage * question.is_keywords,
+        "named": words.named * (1 - repeats),
         "long_answer": long(lengths) * is_answer * (not question.asks_other_side),
         "match": np.full(len(features), UNKNOWN_MATCH),
         "speaker": _is_named_speaker(question, features),

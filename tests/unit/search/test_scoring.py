@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from harness.rows import each_row
@@ -15,6 +15,7 @@ from memorybase.search.scoring import (
     ENOUGH_EVIDENCE,
     EVIDENCE,
     FAIR,
+    FEW,
     FLOOR,
     GOOD,
     KEPT,
@@ -22,6 +23,7 @@ from memorybase.search.scoring import (
     KIND,
     MIN_SCORE,
     NEAR,
+    NEAR_AMONG_FEW,
     PARTS,
     SIGNALS,
     SIGNALS_OF,
@@ -30,6 +32,7 @@ from memorybase.search.scoring import (
     Band,
     PartWeights,
     band_of,
+    is_near_among_few,
     part_of,
     scores_of,
     shares_by_part,
@@ -118,6 +121,20 @@ def test_a_weak_message_beside_a_strong_one_is_recalled_if_it_is_near() -> None:
     assert scores_of(shares, 0.9, shown(2, dense=(0.6, NEAR)))[1] > MIN_SCORE
     assert scores_of(shares, 0.9, shown(2, dense=(0.6, 0.0), covered=(1.0, 0.01)))[1] > MIN_SCORE
     assert scores_of(shares, 0.9, shown(2, dense=(0.6, 0.0)))[1] < MIN_SCORE
+
+
+@each_row(
+    ("messages", "dense", "fluency", "is_near"),
+    [
+        (FEW, NEAR_AMONG_FEW, 1.0, True),
+        (FEW + 1, 0.9, 1.0, False),  # among many something is near by chance
+        (1, NEAR_AMONG_FEW - 0.01, 1.0, False),
+        (1, NEAR_AMONG_FEW, 0.9, False),
+    ],
+)
+def test_a_near_message_is_evidence_among_a_few(messages: int, dense: float, fluency: float, *, is_near: bool) -> None:
+    read = replace(shown(2, dense=(0.1, dense)), fluency=fluency)
+    assert is_near_among_few(read, messages) is is_near
 
 
 @dataclass
