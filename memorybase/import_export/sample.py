@@ -19,7 +19,7 @@ from memorybase.sessions import deletion, flows
 
 FLOW = "memorybase-sample"
 NAME = "Sample: a kitchen"
-QUESTION = "What is Marta allergic to?"
+QUESTION = "What is Priya allergic to?"
 # Below the messages of most conversations, so that loading shows ingestion too.
 THRESHOLD = 4
 
