@@ -1,6 +1,6 @@
 """Packs passages of hits into a token budget, best hits first. Pure. In this order, until the budget is full:
 
-    1. the best passage of each hit
+    1. the best passage of each hit; of the two best hits also the next ones
     2. the next best passages of each hit, while they have terms of the question
     3. the turns around the best hits, with or without terms of the question
     4. the rest of the hits
@@ -26,10 +26,11 @@ PASSAGE_CHARS = 400  # about a hundred tokens
 # Messages further down answer less often, so shorter passages of more of them bring more; lost sentences matter
 # less there.
 BEST_HITS = 10
-SHORT_PASSAGE_CHARS = 240
+SHORT_PASSAGE_CHARS = 160
 PASSAGES_PER_MESSAGE = 4
-FIRST_HITS = 2
-FIRST_SHARE = 0.25
+# The two best hits show more at once, up to this share of the budget: in a long message the answer often is not in the
+# passage with most of the words.
+FIRST_HITS, FIRST_SHARE = 2, 0.25
 HITS_COUNTED = 32  # the best hits, from which a term's rarity is taken
 HITS_SHORTENED = 3
 SHORTEST_PASSAGE = 32  # tokens

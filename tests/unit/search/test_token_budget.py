@@ -135,7 +135,7 @@ def test_a_smaller_message_is_packed_if_a_larger_one_does_not_fit() -> None:
 
 def test_passages_of_lower_hits_are_shorter() -> None:
     texts = [f"{FILLER * 20}The zebra sleeps, number {number}. {FILLER * 20}" for number in range(BEST_HITS + 3)]
-    memories = pack([hit(number, text) for number, text in enumerate(texts)], room=1_450).memories
+    memories = pack([hit(number, text) for number, text in enumerate(texts)], room=1_350).memories
     lengths = [len(memory.line) - len("- [2026-01-02] user: … ") - len(" …") for memory in memories]
     assert len(lengths) == BEST_HITS + 3
     assert all(SHORT_PASSAGE_CHARS < length <= PASSAGE_CHARS for length in lengths[:BEST_HITS])
