@@ -187,7 +187,8 @@ LEAST_EVIDENCE = 0.01  # also of small talk, which asks for nothing: scores keep
 
 def is_near_among_few(read: Shown, messages: int) -> bool:
     """Whether one of so few messages is near enough to be the answer, if the model knows the question's words."""
-    return messages <= FEW and float(np.max(read.columns["dense"])) * read.fluency >= NEAR_AMONG_FEW
+    nearest = np.max(read.columns["dense"] * (1 - read.columns["says_nothing"]))
+    return messages <= FEW and float(nearest) * read.fluency >= NEAR_AMONG_FEW
 
 
 def scores_of(shares: Floats, evidence: float, read: Shown) -> Floats:

@@ -61,19 +61,23 @@ class Signals:
     specific: Collection[str]  # the terms that an answer may have
     terms: QueryTerms
     positions: Positions  # of the candidates
+    replied: NDArray[np.bool_]  # somebody else speaks after the candidate
     tokens: MatchedTokens | None
     non_answers: Collection[int] = ()  # candidates that say only that something is not known
 
     @property
     def unsaid(self) -> float:
-        """The share of the question's words, by rarity, that no message of the flow has which says anything."""
-        return self.terms.unsaid(self.specific, self.positions[self.columns["says_nothing"] > 0])
+        """The share of the question's words, by rarity, that no message of the flow has, but where they were only asked
+        for and nobody answered."""
+        return self.terms.unsaid(self.specific, self.positions[(self.columns["says_nothing"] > 0) & ~self.replied])
 
     def mark_non_answers(self, indexes: Collection[int]) -> None:
         self.non_answers = indexes
         for index in indexes:
             self.columns["says_nothing"][index] = 1.0
             self.covered[index] = self.columns["named"][index] = 0.0
+            self.replied[index] = False
+            self.replied[np.isin(self.positions, self.positions[index] + np.array(PRECEDING_STEPS))] = False
 
     def add_passage(self, index: int, weight: float, cosine: float, vectors: bytes) -> None:
         """Count a passage of a long candidate: the rarity of the question's terms in it, its cosine, and its packed
@@ -129,6 +133,7 @@ def read(
         specific=question.specific,
         terms=terms,
         positions=matrix.positions,
+        replied=matrix.has_reply,
         tokens=matched,
     )
 
@@ -178,6 +183,12 @@ class CandidateMatrix:
                 if turn and turn.traits & asks and _speaker(turn) != _speaker(message):
                     steps[number] = step
         return steps
+
+    @property
+    def has_reply(self) -> NDArray[np.bool_]:
+        """Whether the next turn is another speaker's."""
+        following = zip(self.features, self.neighbors(1), strict=True)
+        return np.array([turn is not None and _speaker(turn) != _speaker(message) for message, turn in following])
 
     def version_at(self, position: int) -> int | None:
         """The version of the message at this position; None: there is no message."""

@@ -135,6 +135,8 @@ def test_a_weak_message_beside_a_strong_one_is_recalled_if_it_is_near() -> None:
 def test_a_near_message_is_evidence_among_a_few(messages: int, dense: float, fluency: float, *, is_near: bool) -> None:
     read = replace(shown(2, dense=(0.1, dense)), fluency=fluency)
     assert is_near_among_few(read, messages) is is_near
+    read.columns["says_nothing"][1] = 1.0
+    assert not is_near_among_few(read, messages)
 
 
 @dataclass

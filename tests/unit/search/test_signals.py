@@ -51,7 +51,7 @@ def test_a_long_message_is_as_near_as_its_nearest_passage_and_has_its_words_alon
     columns |= {"nearby": np.array([0.9, 0.1, 0.5]), "nearby_unsure": np.array([0.225, 0.025, 0.125])}
     terms: Any = SimpleNamespace(best_possible=2.0)
     unknown = np.full(3, np.inf)
-    signals = Signals(columns, np.zeros(3), unknown, 0.75, (), terms, np.arange(3), tokens=matched)
+    signals = Signals(columns, np.zeros(3), unknown, 0.75, (), terms, np.arange(3), np.ones(3, bool), tokens=matched)
     signals.add_passage(0, 0.8, 0.8, b"one")
     signals.add_passage(1, 0.6, 0.4, b"two")
     signals.update_matches()
