@@ -493,14 +493,25 @@ def term_keys(flow_id: UUID, term: str, asked: Asked) -> tuple[int, ...]:
     return tuple(dict.fromkeys(term_key(flow_id, each) for each in (*terms, *accented)))
 
 
+# What stands before the first word of a sentence; "Dr." ends none.
+_BEFORE_SENTENCE = re.compile(
+    r"(?:^|[!?:;\n\u2026*#>-]|(?<!\b\w)(?<!\b\w\w)(?<!\b\w\w\w)\.)[\s\"'\u201c\u201e\u00ab\u00bf\u00a1(\[]*"
+)
+FEWEST_DIGITS_OF_CODE = 3  # anything may have a smaller number
+
+
 def _names_in(text: str) -> set[str]:
-    """The folded words that look like names or codes: with a digit, or with a capital but for the first word."""
-    found = scripts.WORD.findall(text)
-    return {
-        word.casefold()
-        for number, word in enumerate(found)
-        if any(char.isdigit() or (number and char.isupper()) for char in word)
-    }
+    """The folded words that look like names or codes: of several digits, of digits and letters, or with a capital that
+    does not begin a sentence."""
+    first = {match.end() for match in _BEFORE_SENTENCE.finditer(text)}
+    found = set[str]()
+    for match in scripts.WORD.finditer(text):
+        word = match[0]
+        is_number = word.isdecimal() and len(word) < FEWEST_DIGITS_OF_CODE
+        is_capital = any(map(str.isupper, word[1:] if match.start() in first else word))
+        if is_capital or (any(map(str.isdigit, word)) and not is_number):
+            found.add(word.casefold())
+    return found
 
 
 def name_words(name: str | None) -> set[str]:

@@ -57,9 +57,9 @@ def score(
     if half_life is None and not request.default_weights:
         half_life = scoring.half_life_of(target.search_weights)
     recency = np.array([_recency(half_life, each.features.timestamp, question.asked_at) for each in candidates])
-    evidence = _evidence(request, question, read, scoring.DEFAULT.sums(columns))
+    evidence, recallable = _evidence(request, question, read, scoring.DEFAULT.sums(columns))
     shares = shares * recency
-    scores = shares if evidence is None else scoring.scores_of(shares, evidence, read)
+    scores = shares if evidence is None else scoring.scores_of(shares, evidence, read, recallable)
     return [
         candidate._replace(
             score=round(float(scores[index]), SCORE_DIGITS),
@@ -76,22 +76,29 @@ def score(
     ]
 
 
-def _evidence(request: SearchRequest, question: Question, read: Signals, sums: scoring.Floats) -> float | None:
-    """The chance that the store answers the question, by the `sums` of the default weights: it was fitted on these.
+def _evidence(
+    request: SearchRequest, question: Question, read: Signals, sums: scoring.Floats
+) -> tuple[float | None, scoring.Mask | None]:
+    """The chance that the store answers the question, by the `sums` of the default weights: it was fitted on these. And
+    the candidates that may be recalled, if not all.
 
     None in mode keyword: words alone do not tell, except for small talk.
     """
     if question.is_small_talk:
-        return scoring.LEAST_EVIDENCE
+        return scoring.LEAST_EVIDENCE, None
     if request.mode == "keyword":
-        return None
+        return None, None
     evidence = scoring.EVIDENCE.of(read, sums)
     best = np.argsort(-sums, kind="stable")[: scoring.BEST]
     is_of_time = question.is_time_alone and np.max(read.columns["date"]) >= 1.0
-    is_named = np.max(read.columns["named"][best]) >= scoring.RARE_NAME
     # A sentence: a single word or a code is near to any short text.
     is_only_near = not question.is_keywords and scoring.is_near_among_few(read, read.terms.collected.documents)
-    return max(evidence, scoring.EVIDENT) if is_of_time or is_named or is_only_near else evidence
+    if evidence >= scoring.ENOUGH_EVIDENCE or is_of_time or is_only_near:
+        return max(evidence, scoring.EVIDENT if is_of_time or is_only_near else 0.0), None
+    has_name = read.columns["named"] >= scoring.RARE_NAME
+    if not has_name[best].any():
+        return evidence, None
+    return scoring.EVIDENT, has_name  # nothing speaks for the others
 
 
 def _recency(half_life_days: float | None, timestamp: datetime, now: datetime) -> float:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from memorybase import errors
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 # What each signal means, in the order in which an explanation lists them.
 SIGNALS: Mapping[str, str] = {
@@ -191,8 +192,9 @@ def is_near_among_few(read: Shown, messages: int) -> bool:
     return messages <= FEW and float(nearest) * read.fluency >= NEAR_AMONG_FEW
 
 
-def scores_of(shares: Floats, evidence: float, read: Shown) -> Floats:
-    """The scores of one search, from each candidate's share of the competition, in whose order they are.
+def scores_of(shares: Floats, evidence: float, read: Shown, recallable: Mask | None = None) -> Floats:
+    """The scores of one search, from each candidate's share of the competition, in whose order they are. `recallable`:
+    which may be recalled; None: any.
 
     From MIN_SCORE on what is recalled: nothing unless the store answers the question, then all down to the floor. A
     small share alone leaves nothing out, since one strong message makes all others' small, also that of the newer
@@ -204,6 +206,8 @@ def scores_of(shares: Floats, evidence: float, read: Shown) -> Floats:
     is_near = (read.covered > 0) | (read.columns["dense"] * read.fluency >= NEAR)
     is_recalled = shares >= FLOOR * np.max(shares, initial=0.0)
     is_recalled |= (rank < KEPT) & is_near | (read.covered >= KEPT_COVERED)
+    if recallable is not None:
+        is_recalled &= recallable
     is_recalled &= (evidence >= ENOUGH_EVIDENCE) & (read.columns["says_nothing"] == 0)
     ordered = shares * evidence * (1 - MIN_SCORE) + (len(shares) - rank) * SMALLEST_STEP
     return np.where(is_recalled, MIN_SCORE + ordered, MIN_SCORE * np.minimum(ordered, LARGEST_WEAK))

@@ -23,6 +23,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.embedding import token_vectors
 from memorybase.keyword_index import analyzer as keywords
+from memorybase.keyword_index import scripts
 from memorybase.keyword_index.analyzer import Traits, name_words
 from memorybase.keyword_index.scripts import WORD
 from memorybase.queries import search as search_queries
@@ -47,6 +48,9 @@ PRECEDING_STEPS = (-2, -1)  # the question that a candidate answers is often amo
 # Characters of a token on average: a model made for English has 4.5 in English, 2.5 in French, 1 in Chinese, where a
 # character counts as WIDE letters.
 KNOWN_CHARS, UNKNOWN_CHARS = 3.6, 2.2
+# Tokens of a word, which tell it of short words: "Do I have a dog?" has 2 characters a token, and each is a word.
+KNOWN_PIECES, UNKNOWN_PIECES = 1.2, 2.0
+SHORTEST = 3  # characters of such a word
 FIRST_WIDE, WIDE = 0x2E80, 2
 
 
@@ -88,6 +92,7 @@ class Signals:
         dense = max(float(self.columns["dense"][index]), cosine)
         self.columns["dense"][index] = dense
         self.columns["dense_unsure"][index] = dense * (1 - self.fluency)
+        self.columns["topic"][index] = max(float(self.columns["topic"][index]), dense)
         self.columns["nearby"][index] = min(self.columns["nearby"][index], weight / self.terms.best_possible)
         self.columns["nearby_unsure"][index] = self.columns["nearby"][index] * (1 - self.fluency)
         if self.tokens is not None:
@@ -139,15 +144,25 @@ def read(
 
 
 def fluency_of(query: str, tokens: QueryTokens | None) -> float:
-    """How well the model knows a question's words, 0 to 1, by the characters of a token: a model splits words that it
-    does not know into small pieces, and has none for characters that it does not know. 1 without tokens."""
+    """How well the model knows a question's words, 0 to 1: it splits words that it does not know into small pieces, and
+    has none for characters that it does not know. 1 without tokens."""
     if tokens is None:
         return 1.0
     covered = {position for start, end in tokens.spans for position in range(start, end)}
     letters = [position for position, character in enumerate(query) if character.isalnum()]
     pieces = len(tokens.spans) + sum(position not in covered for position in letters) or 1
     characters = sum(WIDE if ord(query[position]) >= FIRST_WIDE else 1 for position in letters)
-    return min(1.0, max(0.0, (characters / pieces - UNKNOWN_CHARS) / (KNOWN_CHARS - UNKNOWN_CHARS)))
+    by_length = (characters / pieces - UNKNOWN_CHARS) / (KNOWN_CHARS - UNKNOWN_CHARS)
+    by_words = (UNKNOWN_PIECES - _pieces_a_word(query, tokens.spans)) / (UNKNOWN_PIECES - KNOWN_PIECES)
+    return min(1.0, max(0.0, by_length, by_words))
+
+
+def _pieces_a_word(query: str, spans: Sequence[tuple[int, int]]) -> float:
+    """The tokens of a word on average, of those that are long enough to be split."""
+    found = (match for match in WORD.finditer(query) if len(match[0]) >= SHORTEST)
+    words = [match.span() for match in found if not scripts.is_unspaced(match[0])]
+    pieces = [sum(start < of_end and end > of_start for start, end in spans) for of_start, of_end in words]
+    return float(np.mean([each or UNKNOWN_PIECES for each in pieces])) if words else UNKNOWN_PIECES
 
 
 class CandidateMatrix:

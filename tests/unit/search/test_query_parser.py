@@ -57,6 +57,21 @@ def test_a_greeting_asks_for_nothing(query: str, *, is_small_talk: bool) -> None
     assert asked(query).is_small_talk is is_small_talk
 
 
+@each_row(
+    ("query", "names"),
+    [
+        ("What did Dr. Urroz say?", {"urroz", "dr"}),
+        ("I read the paper. Good stuff in there.", set()),
+        ("\u201cAurora\u201d lies where?", set()),
+        ("Regards:\n- Bo", set()),
+        ("What is 40 times 19?", set()),
+        ("Who paid 1649 for FIN-3391?", {"1649", "fin", "3391"}),
+    ],
+)
+def test_names_and_codes_are_told_from_sentence_starts_and_numbers(query: str, names: set[str]) -> None:
+    assert asked(query).asked.names == names
+
+
 def test_a_misspelled_word_is_sought_as_what_it_is_read_as() -> None:
     sought = asked("antibiotik").reading({"antibiotik": ("antibiot",)}).sought
     assert sought.others["antibiotik"] == ("antibiot",)

@@ -116,6 +116,11 @@ def test_what_only_asks_the_question_again_is_not_recalled() -> None:
     assert scores[0] < MIN_SCORE < scores[1]
 
 
+def test_of_a_question_that_a_name_alone_answers_others_are_not_recalled() -> None:
+    shares = np.array([0.9, 0.8])
+    assert list(scores_of(shares, 0.9, shown(2), np.array([False, True])) >= MIN_SCORE) == [False, True]
+
+
 def test_a_weak_message_beside_a_strong_one_is_recalled_if_it_is_near() -> None:
     shares = np.array([0.9, 1e-7])
     assert scores_of(shares, 0.9, shown(2, dense=(0.6, NEAR)))[1] > MIN_SCORE

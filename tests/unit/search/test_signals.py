@@ -35,6 +35,14 @@ def test_a_model_that_splits_words_into_pieces_does_not_know_them(query: str, co
     assert fluency_of(query, tokens(count)) == pytest.approx(fluency, abs=0.01)
 
 
+@each_row(
+    ("spans", "fluency"), [([(0, 2), (3, 4), (5, 9), (10, 11), (12, 15)], 1.0), ([(5, 7), (7, 9), (12, 15)], 0.62)]
+)
+def test_short_words_are_known_if_they_are_whole(spans: list[tuple[int, int]], fluency: float) -> None:
+    read = QueryTokens(np.zeros((len(spans), 2), np.float32), spans)
+    assert fluency_of("Do I have a dog?", read) == pytest.approx(fluency, abs=0.01)
+
+
 @each_row(("count", "chars"), [(0, 0), (1, 1), (2, 2)])
 def test_characters_without_a_token_are_not_known(count: int, chars: int) -> None:
     assert fluency_of("船停在哪里", tokens(count, chars)) == 0.0
@@ -48,6 +56,7 @@ def test_a_long_message_is_as_near_as_its_nearest_passage_and_has_its_words_alon
     added: list[tuple[int, bytes]] = []
     matched: Any = SimpleNamespace(add=lambda *each: added.append(each), matches=lambda: np.array([0.5, 0.9, 0.7]))
     columns = {"dense": np.array([0.2, 0.6, 0.3]), "dense_unsure": np.array([0.05, 0.15, 0.075])}
+    columns |= {"topic": np.array([0.2, 0.6, 0.6])}
     columns |= {"nearby": np.array([0.9, 0.1, 0.5]), "nearby_unsure": np.array([0.225, 0.025, 0.125])}
     terms: Any = SimpleNamespace(best_possible=2.0)
     unknown = np.full(3, np.inf)
@@ -57,6 +66,7 @@ def test_a_long_message_is_as_near_as_its_nearest_passage_and_has_its_words_alon
     signals.update_matches()
     assert signals.columns["dense"].tolist() == [0.8, 0.6, 0.3]
     assert signals.columns["dense_unsure"] == pytest.approx([0.2, 0.15, 0.075])
+    assert signals.columns["topic"].tolist() == [0.8, 0.6, 0.6]
     assert signals.columns["nearby"].tolist() == [0.4, 0.1, 0.5]
     assert signals.columns["nearby_unsure"] == pytest.approx([0.1, 0.025, 0.125])
     assert signals.columns["match"].tolist() == [0.5, 0.9, 0.7]
