@@ -118,9 +118,9 @@ def test_two_end_users_do_not_correct_each_other(world: World) -> None:
 
 def test_a_question_without_a_value_embeds_nothing_more(world: World, base: UUID) -> None:
     embedder = world.embedder
-    search(world, base, query="Tell me about the database plan")
+    search(world, base, query="Please explain the database plan")
     before = embedder.calls
-    search(world, base, query="Tell me more about the database plan")
+    search(world, base, query="Please explain the whole database plan")
     plain = embedder.calls - before
     search(world, base, query=QUERY, corrections=False)
     assert embedder.calls - before == 2 * plain
