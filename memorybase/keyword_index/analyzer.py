@@ -114,8 +114,8 @@ class Asked:
 
     `others`: what else stands for a term: stems in other languages that messages may be indexed in, its word without
     accents, other forms of a number or a date. `weak`: those of all these that are less likely meant. `words`: of the
-    terms. `languages`: of the analyzers, its own first. `names`: the terms that
-    look like names or codes. `is_foreign`: no message of the flow is in its language.
+    terms. `languages`: of the analyzers, its own first. `names`: the terms that look like names or codes. `is_foreign`:
+    no message of the flow is in its language.
     """
 
     terms: tuple[str, ...]
@@ -429,6 +429,7 @@ def _asked(
             also |= plain
         others.setdefault(stem, {}).update({term: None for term in also if term != stem})
     alternatives = {stem: tuple(also) for stem, also in others.items() if also}
+    names = _names_in(text)
     return Asked(
         terms=tuple(others),
         others=alternatives,
@@ -436,7 +437,7 @@ def _asked(
         weak=frozenset(weak),
         words=dict(zip(stems, words, strict=True)),
         languages=languages,
-        names=frozenset(stem for word, stem in zip(words, stems, strict=True) if word in _names_in(text)),
+        names=frozenset(stem for word, stem in zip(words, stems, strict=True) if word in names),
     )
 
 
