@@ -48,6 +48,9 @@ class ScoreParts(Partial):
     own_score: float = Field(description="The score before the result moved to that of another, or was lowered.")
     echo_of: UUID = Field(description="The earlier message that this one repeats: it ranks below that.")
     non_answer: bool = Field(description="True for a message that says only that something is not known.")
+    lacks_name: bool = Field(
+        description="True if the memory base answers the question by a rare name alone, which this message lacks."
+    )
     reranker: float = Field(description="The score of the reranker, if one is set.")
     dense: float | None = Field(description="In mode `dense`: the cosine before the correction for length.")
     chunk: int | None = Field(description="Number of the chunk that matched best.")

@@ -9,7 +9,6 @@ and the whole. Of a question such as "what do you know about my job?" the topic 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from memorybase.caveats import MAX_QUERY_CHARS
 from memorybase.keyword_index import analyzer as keywords
@@ -30,32 +29,24 @@ SIGNED_CHARS = 60  # of the longest closing with its name
 QUOTES = " \t\"'\u201c\u201d\u2018\u2019\u00ab\u00bb\u300c\u300d()[]"
 
 
-class AskedText(NamedTuple):
-    """`text`: what is asked, the questions alone. `searches`: the queries, of which the best results count."""
-
-    text: str
-    searches: tuple[str, ...]
-
-
-def read(query: str, language: str) -> AskedText:
-    """What a query asks. A query of one sentence is its own question."""
+def searches_of(query: str, language: str) -> tuple[str, ...]:
+    """The queries to search for, of which the best results count. A query of one sentence is its own question."""
     whole = cut_query(query)
     parts = _sentences(query)
     if len(parts) < 2:
-        asked = _sought(whole, language)
-        return AskedText(asked, (asked,))
+        return (_sought(whole, language),)
     questions = [number for number, part in enumerate(parts) if _asks(part, language)]
     if not questions:
         said = [number for number, part in enumerate(parts) if _says_something(part, language)]
         questions = said[-1:]
     if not questions:
-        return AskedText(whole, (whole,))
+        return (whole,)
     # The first and the last ones: somebody's question stands before or after what was pasted, seldom inside of it.
     chosen = questions if len(questions) <= MOST_QUESTIONS else [questions[0], *questions[1 - MOST_QUESTIONS :]]
     alone = [_sought(parts[number], language) for number in chosen]
     last = chosen[-1]
     with_sentence_before = " ".join(parts[max(0, last - 1) : last + 1])
-    return AskedText(" ".join(alone), tuple(dict.fromkeys((*alone, with_sentence_before, whole))))
+    return tuple(dict.fromkeys((*alone, with_sentence_before, whole)))
 
 
 def _sought(question: str, language: str) -> str:

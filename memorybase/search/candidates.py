@@ -40,6 +40,7 @@ class Candidate(NamedTuple):
     own_score: float | None = None  # before it was lowered
     echo_of: UUID | None = None  # the earlier message that it repeats, so that it ranks below it
     is_non_answer: bool = False  # says only that something is not known
+    lacks_name: bool = False  # the question is answered by a rare name alone, which it does not have
     # The terms beside the question's of one that has all of these, or nothing but some of them; infinite for others.
     other_terms: float = math.inf
     lead: Lead | None = None  # it comes before others, whatever its score

@@ -239,6 +239,7 @@ def _parts(candidate: Candidate) -> dict[str, Any]:
         "own_score": candidate.own_score,
         "echo_of": candidate.echo_of,
         "non_answer": candidate.is_non_answer or None,
+        "lacks_name": candidate.lacks_name or None,
     }
     parts |= {name: value for name, value in moved.items() if value is not None}
     return parts if candidate.reranked is None else {"reranker": round(candidate.reranked, SCORE_DIGITS), **parts}

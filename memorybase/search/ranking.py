@@ -70,6 +70,7 @@ def score(
             evidence=evidence,
             coverage=float(read.covered[index]),
             is_non_answer=index in read.non_answers,
+            lacks_name=recallable is not None and not recallable[index],
             other_terms=float(read.other_terms[index]),
         )
         for index, candidate in enumerate(candidates)

@@ -87,12 +87,12 @@ def search(services: Services, user_id: UUID, request: SearchRequest) -> SearchR
 def search_uncharged(services: Services, user_id: UUID, request: SearchRequest) -> SearchResults:
     """`search` as a part of a call that was charged."""
     started = time.perf_counter()
-    asked = asked_text.read(request.query, services.settings.keyword_language)
+    queries = asked_text.searches_of(request.query, services.settings.keyword_language)
     exact_text = request.query if request.min_score is None and request.mode != "dense" else None
     request = with_filters(replace(request, query=cut_query(request.query), exact_text=exact_text))
     check(request)
     with shared_position(), tracing.span("search", mode=request.mode):
-        each = [_answer(services, user_id, replace(request, query=query)) for query in asked.searches]
+        each = [_answer(services, user_id, replace(request, query=query)) for query in queries]
         found = each[0] if len(each) == 1 else _of_text(each, request)
     return SearchResults(results=found.hits, took_ms=_milliseconds_since(started), sought=found.sought)
 

@@ -192,6 +192,10 @@ def _decisions(parts: dict[str, Any], logit: float, score: float) -> list[Step]:
     """The message's share in the order, whether the store answers, and which of the two decided."""
     if parts["evidence"] < ENOUGH_EVIDENCE:
         decided = "no, so nothing is recalled"
+    elif parts["signals"].get("says_nothing", {}).get("value"):
+        decided = "yes, but this result says nothing"
+    elif parts.get("lacks_name"):
+        decided = "yes, by a rare name alone, which this result lacks"
     elif parts.get("own_score", score) < MIN_SCORE:
         decided = "yes, but this result is too far behind the best one in the order"
     else:

@@ -26,7 +26,7 @@ from memorybase.search import keyword_search
 from memorybase.search import search as answer
 from memorybase.search.hits import Hit
 from memorybase.search.request import SearchRequest
-from memorybase.search.scoring import ENOUGH_EVIDENCE, MIN_SCORE, SIGNALS
+from memorybase.search.scoring import ENOUGH_EVIDENCE, EVIDENT, MIN_SCORE, SIGNALS
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 from memorybase.vectors.store import CollectionRef, VectorHit
@@ -291,6 +291,18 @@ class TestSignals:
         assert [hit.sender_name for hit in search(world, base, "What does Ada like? tea")] == ["Ada", "Bob"]
         both = search(world, base, "Do Ada and Bob like tea?", explain=True)
         assert [signal(hit, "speaker") for hit in both] == [0, 0]
+
+    def test_what_only_a_rare_name_answers_recalls_only_messages_with_it(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        world.say("s", "the Kestrel sails on", *(f"cats drink tea at house {n}" for n in range(30)))
+        world.settle()
+        best, *others = search(world, base, "whose grumpy harbourmaster scolded captain Kestrel beside windmills?", explain=True)
+        assert best.parts is not None
+        assert (best.content, best.parts["evidence"]) == ("the Kestrel sails on", EVIDENT)
+        assert best.score >= MIN_SCORE
+        assert "lacks_name" not in best.parts
+        assert others
+        assert all(hit.parts is not None and hit.parts["lacks_name"] and hit.score < MIN_SCORE for hit in others)
 
     def test_a_date_in_the_question_favors_messages_of_that_date(self, world: World) -> None:
         base = world.new_base(threshold=1)

@@ -156,6 +156,19 @@ class TestShown:
         assert (answers.text, answers.amount) == (f"Whether the store answers: {decided}", amount)
         assert last.part == "score"
 
+    @each_row(
+        ("parts", "decided"),
+        [
+            ({"lacks_name": True}, "yes, by a rare name alone, which this result lacks"),
+            ({"signals": {"says_nothing": {"value": 1.0, "share": -12.0}}}, "yes, but this result says nothing"),
+        ],
+    )
+    def test_a_walk_says_why_a_result_is_not_recalled_though_others_are(
+        self, parts: dict[str, Any], decided: str
+    ) -> None:
+        steps = shown.walk({"signals": {}, "bias": -4.0, "evidence": 0.6, **parts}, 0.01, [])
+        assert f"Whether the store answers: {decided}" in [step.text for step in steps]
+
     @each_row("parts", [{"evidence": None}, {}, {"evidence": 0.8, "reranker": 0.7}])
     def test_a_walk_without_evidence_has_no_decision_about_the_store(self, parts: dict[str, Any]) -> None:
         found = shown.walk({"signals": {"dense": {"value": 1.0, "share": 4.0}}, "bias": -4.0} | parts, 0.5, [])

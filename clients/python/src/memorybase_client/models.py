@@ -2893,6 +2893,8 @@ class ScoreParts(Answer):
     """The earlier message that this one repeats: it ranks below that."""
     non_answer: bool | None = None
     """True for a message that says only that something is not known."""
+    lacks_name: bool | None = None
+    """True if the memory base answers the question by a rare name alone, which this message lacks."""
     reranker: float | None = None
     """The score of the reranker, if one is set."""
     dense: float | None = None
