@@ -110,6 +110,7 @@ class Claim:
     dirty: int  # the count of edits before anything was read
     job_cap: int | None
     retried: bool  # an earlier attempt may have left chunks that are in no ledger
+    stored_chunks: int  # that the attempts before have stored, as far as is known
     run_alone: bool  # a worker was lost on it: no other job may run with it
     capture: Capture
     embedding_model: str
@@ -119,6 +120,11 @@ class Claim:
     collection: CollectionRef
     end_user_id: str | None
     span: tracing.Span | None = field(compare=False)  # of this attempt; None: traces are off
+
+    @property
+    def continues(self) -> bool:
+        """Whether an attempt before may have stored chunks."""
+        return self.retried or self.stored_chunks > 0
 
     @property
     def key(self) -> ClaimKey:
@@ -154,6 +160,7 @@ def new_claim(
         dirty=progress.dirty,
         job_cap=progress.job_cap,
         retried=job.attempts > 1 or job.outages > 0,
+        stored_chunks=job.stored_chunks,
         run_alone=job.run_alone,
         capture=Capture(generation.capture),
         embedding_model=generation.embedding_model,

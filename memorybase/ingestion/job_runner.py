@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from enum import StrEnum
@@ -17,7 +17,7 @@ from memorybase.ingestion import lease, repair, retry
 from memorybase.ingestion.advance import advance
 from memorybase.ingestion.claim import Claim, claim_job
 from memorybase.ingestion.lease import LeaseKeeper
-from memorybase.ingestion.pipeline import Batch, JobWork, size_to_embed
+from memorybase.ingestion.pipeline import SLICE_CHUNKS, Batch, GaveWay, JobWork, Piece, size_to_embed
 from memorybase.locks import HeldLock
 from memorybase.models import JobKind
 from memorybase.queries import jobs
@@ -32,6 +32,7 @@ class JobOutcome(StrEnum):
     BUSY = "busy"  # another worker has this session
     STALE = "stale"  # the job is no longer queued
     POSTPONED = "postponed"  # the environment failed; the job is queued for later
+    GAVE_WAY = "gave_way"  # others go first; the job is queued behind them
     LOST = "lost"  # the claim was lost
 
 
@@ -40,6 +41,10 @@ MAX_BATCH_MESSAGES = 256
 # A batch is what was embedded lately in so many seconds: no job of a batch ends before all of it is embedded, so a
 # larger one would delay what comes next, and keep jobs from other workers that are idle.
 BATCH_SECONDS = 0.5
+# A job of a long message goes on for so long while others wait, and at least so many times as long as it took to
+# prepare.
+TURN_SECONDS = 3.0
+PREPARATIONS = 2
 # The next batch is claimed so long before the current one is embedded, beside twice what claiming took the last time.
 AHEAD_SECONDS = 0.05
 
@@ -115,7 +120,8 @@ class JobRunner:
             self.run_waiting()
             return first
         if first.kind == JobKind.REPAIR:
-            return self._end(first, partial(repair.repair, self._services, first, self._keeper), wrote=True)
+            step = partial(repair.repair, self._services, first, self._keeper, self._turn(self._now()))
+            return self._end(first, step, wrote=True)
         batch = Batch(self._services, self._keeper)
         batch.add(first)
         if first.run_alone:
@@ -126,6 +132,23 @@ class JobRunner:
 
     def run_waiting(self) -> None:
         self._ingest(self._claim_waiting())
+
+    def _turn(self, claimed_at: float) -> Callable[[], bool]:
+        """For a batch that was claimed then: a function that says whether it must give way to jobs that wait."""
+        began = self._now()
+        over_at = began + max(TURN_SECONDS, PREPARATIONS * (began - claimed_at))
+
+        def must_give_way() -> bool:
+            return self._now() >= over_at and (not self._may_continue() or self._others_wait())
+
+        return must_give_way
+
+    def _others_wait(self) -> bool:
+        try:
+            with self._services.database.reading() as db:
+                return jobs.is_any_due(db, clock.now(db))
+        except errors.DatabaseUnavailable:
+            return False  # then the job goes on as long as it can
 
     def _ingest(self, batch: Batch) -> None:
         earlier = None
@@ -205,15 +228,22 @@ class JobRunner:
         No transaction is open meanwhile.
         """
         batch.begin()
-        for items in batch.slices():
-            with self._pace.measured(size_to_embed(items)):
-                batch.embed(items)
-            self._writer.submit(batch.store, items)
-        return self._writer.submit(self._end_all, batch)
+        _log_long_jobs(batch.jobs)
+        for pieces in batch.slices(self._turn(batch.claimed_at)):
+            with self._pace.measured(sum(piece.size for piece in pieces)):
+                batch.embed(pieces)
+            self._writer.submit(self._store, batch, pieces)
+        return self._writer.submit(self._end_all, batch.jobs)
 
-    def _end_all(self, batch: Batch) -> None:
-        for job in batch.jobs:
-            self._outcomes[job.claim.job_id] = self._end(job.claim, partial(self._advance, job), wrote=job.started)
+    def _store(self, batch: Batch, pieces: Sequence[Piece]) -> None:
+        self._end_all(batch.store(pieces))
+
+    def _end_all(self, ending: Sequence[JobWork]) -> None:
+        for job in ending:
+            if not job.ended:
+                job.ended = True
+                outcome = self._end(job.claim, partial(self._advance, job), wrote=job.started)
+                self._outcomes[job.claim.job_id] = outcome
 
     def _advance(self, job: JobWork) -> None:
         advance(self._services, job.claim, self._keeper, job.result(), cursor_id=job.cursor_id)
@@ -271,10 +301,21 @@ def _find_waiting(services: Services, message: JobMessage) -> tuple[bool, bool]:
         return False, bool(jobs.waiting_jobs(db, clock.now(db), limit=1))
 
 
+def _log_long_jobs(started: Sequence[JobWork]) -> None:
+    for job in started:
+        messages, chunks = job.totals
+        if chunks > SLICE_CHUNKS:
+            with _bound(job.claim):
+                log.info("long_job_started", messages=messages, chunks=chunks, stored=job.stored_chunks)
+
+
 def _postpone_or_drop(services: Services, claim: Claim, error: Exception, *, wrote: bool) -> JobOutcome:
     """The job cannot end now: postpone it, or drop it if the claim is lost."""
     retry_at = None
-    if isinstance(error, errors.ClaimLost):
+    if isinstance(error, GaveWay):
+        if retry.give_way(services, claim, error.stored_chunks):
+            return JobOutcome.GAVE_WAY
+    elif isinstance(error, errors.ClaimLost):
         log.warning("claim_lost")
         lease.release(services, claim, wrote=wrote)
     else:

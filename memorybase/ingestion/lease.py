@@ -1,12 +1,14 @@
 """Leases: renewed in a thread while a job runs, and checked before every write.
 
 A claim is in SQL: an epoch on the session's row, which is the fencing token, and a lease on the database's clock. The
-Redis lock only saves work.
+Redis lock only saves work. The check renews what the thread is late for: a worker that gets on with its jobs keeps
+them, however busy the machine is.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -20,10 +22,13 @@ from memorybase.ingestion.claim import Claim, ClaimKey
 from memorybase.ingestion.scheduler import audit_time
 from memorybase.locks import HeldLock
 from memorybase.queries import cursors, jobs
+from memorybase.queries.jobs import Totals
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
+
+PROGRESS_SECONDS = 3.0  # between two times that progress is written
 
 Result = TypeVar("Result")
 
@@ -38,6 +43,8 @@ class LeaseKeeper:
         self._services = services
         self._held: dict[ClaimKey, HeldClaim] = {}
         self._mutex = threading.Lock()
+        self._renewing = threading.Lock()
+        self._renewed_at = time.monotonic()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._renew_until_stopped, name="lease", daemon=True)
 
@@ -70,12 +77,21 @@ class LeaseKeeper:
 
     def check(self, claims: Iterable[Claim]) -> set[ClaimKey]:
         """The claims among these that still hold, read from the database."""
+        if self._is_late():
+            self._renew_all()
         with self._mutex:
             keys = {claim.key for claim in claims if not self._is_lost(claim)}
         with self._services.database.reading() as db:
             return jobs.claims_that_hold(db, keys)
 
-    def begin_embedding(self, totals: Sequence[tuple[Claim, int]]) -> set[ClaimKey]:
+    def note_progress(self, claim: Claim, stored_chunks: int) -> None:
+        """Let the next renewal write how many chunks are stored, if they are more than before this attempt."""
+        with self._mutex:
+            held_claim = self._held.get(claim.key)
+            if held_claim is not None and stored_chunks > claim.stored_chunks:
+                held_claim.stored_chunks = stored_chunks
+
+    def begin_embedding(self, totals: Sequence[tuple[Claim, Totals]]) -> set[ClaimKey]:
         """From here on a lost worker counts against these jobs. Returns the claims among them that still hold.
 
         If several jobs are embedded at a time, they are marked as batched: a lost worker then says nothing about any
@@ -93,7 +109,9 @@ class LeaseKeeper:
         batched = len(started) > 1
         # Jobs started earlier become batched too, but each is written once: many jobs start in small groups.
         to_mark |= {
-            key: held_claim.total or 0 for key, held_claim in started.items() if batched and not held_claim.batched
+            key: held_claim.total or Totals()
+            for key, held_claim in started.items()
+            if batched and not held_claim.batched
         }
         with self._services.database.transaction() as db:
             jobs.set_embedding_started(db, to_mark, batched=batched)
@@ -101,6 +119,12 @@ class LeaseKeeper:
         for held_claim in started.values():
             held_claim.batched = batched
         return held
+
+    def _is_late(self) -> bool:
+        waited = time.monotonic() - self._renewed_at
+        if any(each.stored_chunks != each.written_chunks for each in self._held_claims()):
+            return waited > PROGRESS_SECONDS
+        return waited > 2 * self._services.settings.lease_renew_seconds
 
     def _is_lost(self, claim: Claim) -> bool:
         held_claim = self._held.get(claim.key)
@@ -112,12 +136,21 @@ class LeaseKeeper:
 
     def _renew_until_stopped(self) -> None:
         while not self._stop.wait(self._services.settings.lease_renew_seconds):
+            self._renew_all()
+
+    def _renew_all(self) -> None:
+        if not self._renewing.acquire(blocking=False):
+            return  # the other thread is at it
+        try:
             held = [held_claim for held_claim in self._held_claims() if not held_claim.lost]
             renewed = self._try(partial(self._renew, held, wait=False), held)
             if renewed is None:
-                continue
+                return
             for held_claim in held:
                 self._try(partial(self._keep, held_claim, renewed=held_claim.claim.key in renewed), [held_claim])
+            self._renewed_at = time.monotonic()
+        finally:
+            self._renewing.release()
 
     def _try(self, step: Callable[[], Result], held: Sequence[HeldClaim]) -> Result | None:
         """What the step returns; None if it fails. The leases are still valid for a while, and are checked before the
@@ -141,6 +174,15 @@ class LeaseKeeper:
             holding = jobs.claims_that_hold(db, claims.values())
             mine = [claim for claim, key in claims.items() if key in holding]
             rows = cursors.renew_leases(db, mine, until, wait=wait) if mine else set()
+            progress = {
+                each.claim.key: each.stored_chunks
+                for each in held
+                if each.claim.progress_id in rows and each.stored_chunks != each.written_chunks
+            }
+            if progress:
+                jobs.set_progress(db, progress)
+        for each in held:
+            each.written_chunks = progress.get(each.claim.key, each.written_chunks)
         return {claims[claim] for claim in mine if claim[0] in rows}
 
     def _keep(self, held_claim: HeldClaim, *, renewed: bool) -> None:
@@ -172,9 +214,11 @@ class HeldClaim:
 
     claim: Claim
     lock: HeldLock | None
-    total: int | None = None  # messages to embed; None: not started
+    total: Totals | None = None  # to embed; None: not started
     batched: bool = False  # as written in its row
     lost: bool = False
+    stored_chunks: int = 0
+    written_chunks: int = 0  # of these, as its row has it
 
 
 def release(services: Services, claim: Claim, *, wrote: bool) -> None:

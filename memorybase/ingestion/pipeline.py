@@ -1,21 +1,24 @@
 """Messages into a collection: chunk, embed, upsert, read back. No transaction is open here.
 
-    add       read a job's messages, cut them into chunks, copy vectors that another collection already has
+    add       read a job's messages, cut them into chunks, copy vectors that a collection already has
     begin     from here on a lost worker counts against the jobs
+    slices    what is embedded and stored at once: many short messages, or a piece of a long one
     embed     compute a vector for every chunk that has none
     store     upsert, and read back
 
 A batch has many jobs, and a slice of it messages of several. A message that makes a step fail is recorded as a failure,
-and its job goes on without it (`bisection`). A failure of the environment stops the jobs that it affects.
+and its job goes on without it (`bisection`). A failure of the environment stops the jobs that it affects. A job that is
+cut off inside of a long message, by a kill or because others wait, goes on behind the chunks that are stored.
 """
 
 from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TypeVar
 from uuid import UUID
 
 import numpy as np
@@ -34,6 +37,7 @@ from memorybase.messages import message_text
 from memorybase.queries import dead_letters
 from memorybase.queries import messages as message_queries
 from memorybase.queries.dead_letters import Failure
+from memorybase.queries.jobs import Totals
 from memorybase.queries.ledger import HeldMessage
 from memorybase.queries.messages import CountedMessage
 from memorybase.queries.token_vectors import MessageTokens
@@ -48,7 +52,18 @@ from memorybase.vectors.verified_writes import write_records
 log = get_logger(__name__)
 
 SAME_COSINE = 0.9999  # at least, between two computations of one text's vector by one backend
-SLICE_CHUNKS = 128  # embedded at once, then stored while the next slice is embedded
+# Embedded at once, then stored while the next slice is embedded: about a second's work, since others may wait.
+SLICE_CHUNKS = 128
+SLICE_CHARS = 40_000
+PIECE_CHUNKS = 32  # of a longer message, in one slice
+
+
+class GaveWay(Exception):
+    """Others wait: the job goes on after them, behind the chunks that are stored."""
+
+    def __init__(self, stored_chunks: int) -> None:
+        super().__init__()
+        self.stored_chunks = stored_chunks
 
 
 @dataclass(slots=True)
@@ -61,6 +76,9 @@ class JobWork:
     items: list[MessageWork] = field(default_factory=list)
     done: WriteResult = field(default_factory=WriteResult)
     started: bool = False  # chunks may have been written to the store
+    left: int = 0  # pieces to store
+    stored_chunks: int = 0
+    ended: bool = False
     error: Exception | None = None  # an environment failure or ClaimLost: the job cannot end now
 
     def stop(self, error: Exception) -> None:
@@ -68,10 +86,16 @@ class JobWork:
         self.error = self.error or error
 
     def result(self) -> WriteResult:
-        """What was written. Raises the error that stopped the job."""
+        """What was written. Raises the error that stopped the job, GaveWay if pieces are left."""
         if self.error is not None:
             raise self.error
+        if self.left:
+            raise GaveWay(self.stored_chunks)
         return self.done
+
+    @property
+    def totals(self) -> Totals:
+        return Totals(len(self.messages), sum(len(item.chunks) for item in self.items))
 
 
 @dataclass(slots=True)
@@ -83,6 +107,8 @@ class MessageWork:
     chunks: Sequence[chunking.Chunk] = ()
     vectors: dict[int, NDArray[np.float32]] = field(default_factory=dict)  # by chunk index
     tokens: bytes | None = None  # the packed token vectors of its first chunk
+    stored: set[int] = field(default_factory=set)  # the chunks that are in the collection, verified
+    left: int = 0  # pieces to store
     failed: bool = False
 
     def fail(self, error: Exception) -> None:
@@ -90,6 +116,7 @@ class MessageWork:
         if self.job.error is not None:
             return
         self.failed = True
+        self.job.done.left_chunks |= bool(self.stored)
         message = self.message
         code = error.code if isinstance(error, errors.MemorybaseError) else "unexpected"
         log.warning("message_failed", message_id=str(message.id), error_code=code, error_type=type(error).__name__)
@@ -101,12 +128,46 @@ class MessageWork:
             return True
         return chunk.index == 0 and self.tokens is None and self.job.claim.token_encoding is not None
 
+    def pieces(self) -> list[Piece]:
+        """What is not stored yet; one without chunks if all is, since the message is still to be recorded."""
+        chunks = [chunk for chunk in self.chunks if chunk.index not in self.stored or self.is_missing(chunk)]
+        starts = range(0, max(len(chunks), 1), PIECE_CHUNKS)
+        found = [Piece(self, chunks[start : start + PIECE_CHUNKS]) for start in starts]
+        self.left = len(found)
+        self.job.left += len(found)
+        return found
+
+
+@dataclass(slots=True)
+class Piece:
+    """Consecutive chunks of a message, embedded and stored together."""
+
+    item: MessageWork
+    chunks: Sequence[chunking.Chunk]
+
+    @property
+    def job(self) -> JobWork:
+        return self.item.job
+
+    @property
+    def failed(self) -> bool:
+        return self.item.failed
+
+    @property
+    def size(self) -> int:
+        """The characters to embed."""
+        return sum(len(chunk.text) for chunk in self.chunks if self.item.is_missing(chunk))
+
+
+Work = TypeVar("Work", MessageWork, Piece)
+
 
 class Batch:
     """Jobs whose messages are embedded and stored together; a thread may store one slice while the next is embedded."""
 
     def __init__(self, services: Services, keeper: LeaseKeeper) -> None:
         self.jobs: list[JobWork] = []
+        self.claimed_at = time.monotonic()
         self._services = services
         self._keeper = keeper
 
@@ -148,13 +209,19 @@ class Batch:
         items = [MessageWork(job, message) for message in job.messages]
         for item, error in faulty(items, partial(_split, chunker), lambda *_: probe_model(embedder)):
             item.fail(error)
-        job.items = _active(items)
+        job.items = sorted(_active(items), key=_length)  # texts of similar length in one slice: less padding to embed
         by_id = {item.message.id: item for item in job.items}
         found = vector_reuse.find_reusable(
             self._services, job.claim, embedder, [(item.message, item.chunks) for item in job.items]
         )
         for (message_id, chunk), vector in found.vectors.items():
             by_id[message_id].vectors[chunk] = vector
+        # An attempt that was cut off may not have verified the last chunks that it wrote.
+        kept = [(item, chunk.index) for item in job.items for chunk in item.chunks]
+        kept = [(item, index) for item, index in kept if (item.message.id, index) in found.own]
+        for item, index in kept[: job.claim.stored_chunks]:
+            item.stored.add(index)
+            job.stored_chunks += 1
         for message_id, packed in found.tokens.items():
             by_id[message_id].tokens = packed
 
@@ -162,7 +229,7 @@ class Batch:
         """From here on a lost worker counts against these jobs. A job without its claim stops."""
         ready = [job for job in self.jobs if job.messages and job.error is None]
         try:
-            held = self._keeper.begin_embedding([(job.claim, len(job.messages)) for job in ready])
+            held = self._keeper.begin_embedding([(job.claim, job.totals) for job in ready])
         except errors.DatabaseUnavailable as error:
             _stop(ready, error)
             return
@@ -170,120 +237,139 @@ class Batch:
             job.started = True
         _stop([job for job in ready if job.claim.key not in held], errors.ClaimLost())
 
-    def slices(self) -> Iterator[list[MessageWork]]:
-        """At least `SLICE_CHUNKS` chunks each, with texts of similar length in one slice: less padding to embed."""
-        items = [item for job in self.jobs for item in job.items]
-        items.sort(key=lambda item: sum(len(chunk.text) for chunk in item.chunks))
-        found: list[MessageWork] = []
-        chunks = 0
-        for item in items:
-            found.append(item)
-            chunks += len(item.chunks)
-            if chunks >= SLICE_CHUNKS:
-                yield found
-                found, chunks = [], 0
-        if found:
-            yield found
+    def slices(self, must_give_way: Callable[[], bool] = lambda: False) -> Iterator[list[Piece]]:
+        """What to embed at once, shorter messages first.
 
-    def embed(self, items: Sequence[MessageWork]) -> None:
+        As soon as others must be given way, jobs of long messages leave the rest: they end with GaveWay. Something is
+        embedded before, so that each turn brings them on.
+        """
+        items = sorted((item for job in self.jobs for item in job.items), key=_length)
+        slices = list(_slices([piece for item in items for piece in item.pieces()]))
+        embedded = 0
+        for number, pieces in enumerate(slices):
+            rest = [piece for some in slices[number:] for piece in some]
+            if embedded and any(_is_of_long_job(piece) for piece in rest) and must_give_way():
+                yield from _slices(piece for piece in rest if not _is_of_long_job(piece))
+                return
+            embedded += sum(piece.size for piece in pieces)
+            yield pieces
+
+    def embed(self, pieces: Sequence[Piece]) -> None:
         """Compute a vector for every chunk that has none."""
         began = time.monotonic()
-        for job in _jobs(items):
+        for job in _jobs(pieces):
             job.done.times.embedding = job.done.times.embedding or began
-        by_model: defaultdict[str, list[MessageWork]] = defaultdict(list)
-        for item in _active(items):
-            by_model[item.job.claim.embedding_model].append(item)
+        by_model: defaultdict[str, list[Piece]] = defaultdict(list)
+        for piece in _active(pieces):
+            by_model[piece.job.claim.embedding_model].append(piece)
         for model, group in by_model.items():
             try:
                 embedder = self._services.embedders.get(model)
                 with tracing.span("embed", parents=_traces(group), messages=len(group)):
-                    for item, fault in faulty(
+                    for piece, fault in faulty(
                         group, partial(_embed, embedder), lambda *_, it=embedder: probe_model(it)
                     ):
-                        item.fail(fault)
+                        piece.item.fail(fault)
             except Exception as error:  # noqa: BLE001 - the model failed: its jobs are postponed, the others continue
                 _stop(_jobs(group), error)
         ended = time.monotonic()
-        for job in _jobs(items):
+        for job in _jobs(pieces):
             job.done.times.embedded = ended
 
-    def store(self, items: Sequence[MessageWork]) -> None:
-        """Upsert embedded messages, and read them back."""
-        by_collection: defaultdict[CollectionRef, list[MessageWork]] = defaultdict(list)
-        for item in _active(items):
-            by_collection[item.job.claim.collection].append(item)
+    def store(self, pieces: Sequence[Piece]) -> list[JobWork]:
+        """Upsert embedded pieces, and read them back. Returns the jobs that have no pieces left."""
+        by_collection: defaultdict[CollectionRef, list[Piece]] = defaultdict(list)
+        for piece in _active(pieces):
+            by_collection[piece.job.claim.collection].append(piece)
         for collection, group in by_collection.items():
             of_store = store_of(collection.name)
             try:
                 with tracing.span("store", parents=_traces(group), messages=len(group), store=of_store):
-                    for item, fault in faulty(_active(group), partial(self._write, collection), self._confirm_fault):
-                        item.fail(fault)
+                    for piece, fault in faulty(_active(group), partial(self._write, collection), self._confirm_fault):
+                        piece.item.fail(fault)
             except (errors.CollectionMissing, errors.DimensionMismatch) as error:
                 _stop(_jobs(group), error)
             except errors.VectorStoreUnavailable as error:  # for all jobs of this store: one timeout is enough
-                _stop([job for job in _jobs(items) if store_of(job.claim.collection.name) == of_store], error)
+                _stop([job for job in _jobs(pieces) if store_of(job.claim.collection.name) == of_store], error)
             except Exception as error:  # noqa: BLE001 - what all jobs need failed
-                _stop(_jobs(items), error)
+                _stop(_jobs(pieces), error)
         written = time.monotonic()
-        for job in _jobs(items):
-            job.done.times.written = written
+        for piece in pieces:
+            piece.job.left -= 1
+            piece.job.done.times.written = written
+        return [job for job in _jobs(pieces) if not job.left]
 
-    def _write(self, collection: CollectionRef, items: Sequence[MessageWork]) -> None:
+    def _write(self, collection: CollectionRef, pieces: Sequence[Piece]) -> None:
         vectors = self._services.vectors
-        self._check_claims(items)
-        records = [(item, record) for item in _active(items) for record in _records(item)]
+        self._check_claims(pieces)
+        records = [(piece, record) for piece in _active(pieces) for record in _records(piece)]
         # Rewriting an existing record is safe for the stored data but not for Chroma's index: of 300 batches that were
         # half stored already, 3 left a point that no query reached. Writing only the missing half left none.
-        retried = [record.id for item, record in records if item.job.claim.retried]
+        retried = [record.id for piece, record in records if piece.job.claim.retried]
         stored = vectors.fetch(collection, retried) if retried else {}
         missing = [record for _, record in records if not _is_stored(record, stored.get(record.id))]
         if records:
 
             def still_ours(unreachable: Sequence[VectorRecord]) -> list[VectorRecord]:
-                self._check_claims(items)  # another worker may have claimed their jobs by now
-                ours = {record.id for item, record in records if item.job.error is None}
+                self._check_claims(pieces)  # another worker may have claimed their jobs by now
+                ours = {record.id for piece, record in records if piece.job.error is None}
                 return [record for record in unreachable if record.id in ours]
 
             written = [record for _, record in records]
             write_records(vectors, collection, written, missing=missing, before_rewrite=still_ours)
-        for item in _active(items):
-            message, done = item.message, item.job.done
-            done.held.append(HeldMessage(message.id, message.version, len(item.chunks)))
-            if item.tokens is not None:
-                done.tokens.append(MessageTokens(message.id, message.version, message.position, item.tokens))
+        for piece in _active(pieces):
+            self._record_stored(piece)
 
-    def _check_claims(self, items: Sequence[MessageWork]) -> None:
-        jobs = _jobs(items)
+    def _record_stored(self, piece: Piece) -> None:
+        item, job = piece.item, piece.job
+        item.left -= 1
+        new = {chunk.index for chunk in piece.chunks} - item.stored
+        item.stored |= new
+        job.stored_chunks += len(new)
+        self._keeper.note_progress(job.claim, job.stored_chunks)
+        if item.left:
+            return
+        message, done = item.message, job.done
+        done.held.append(HeldMessage(message.id, message.version, len(item.chunks)))
+        if item.tokens is not None:
+            done.tokens.append(MessageTokens(message.id, message.version, message.position, item.tokens))
+
+    def _check_claims(self, pieces: Sequence[Piece]) -> None:
+        jobs = _jobs(pieces)
         held = self._keeper.check(job.claim for job in jobs)
         _stop([job for job in jobs if job.claim.key not in held], errors.ClaimLost())
 
-    def _confirm_fault(self, error: Exception, item: MessageWork) -> None:
+    def _confirm_fault(self, error: Exception, piece: Piece) -> None:
         """Check that the model and the store work without this message. Raises EnvironmentFailure if they do not, and
         the error itself if no message can cause it."""
         if isinstance(error, errors.MemorybaseError) and not isinstance(error, errors.MessageFailure):
             raise error
-        claim = item.job.claim
+        claim = piece.job.claim
         vector = probe_model(self._services.embedders.get(claim.embedding_model))
-        self._check_claims([item])
-        if item.job.error is None:
+        self._check_claims([piece])
+        if piece.job.error is None:
             # No message has version 0, so the record replaces none and no search shows it. If a crash leaves it behind,
             # the audit after the lost worker deletes it: it belongs to the session and is in no ledger.
-            probe_store(self._services.vectors, claim.collection, _record(item, 0, 0, vector, PROBE_TEXT))
+            probe_store(self._services.vectors, claim.collection, _record(piece.item, 0, 0, vector, PROBE_TEXT))
 
 
 def write_messages(
-    services: Services, claim: Claim, messages: Sequence[CountedMessage], keeper: LeaseKeeper
+    services: Services,
+    claim: Claim,
+    messages: Sequence[CountedMessage],
+    keeper: LeaseKeeper,
+    must_give_way: Callable[[], bool],
 ) -> WriteResult:
     """Write one job's messages to its collection under deterministic ids.
 
-    Raises EnvironmentFailure, and ClaimLost before a write under a lost claim.
+    Raises EnvironmentFailure, GaveWay, and ClaimLost before a write under a lost claim.
     """
     batch = Batch(services, keeper)
     job = batch.add(claim, messages)
     batch.begin()
-    for items in batch.slices():
-        batch.embed(items)
-        batch.store(items)
+    for pieces in batch.slices(must_give_way):
+        batch.embed(pieces)
+        batch.store(pieces)
     return job.result()
 
 
@@ -292,13 +378,35 @@ def size_to_embed(items: Iterable[MessageWork]) -> int:
     return sum(len(chunk.text) for item in items for chunk in item.chunks if item.is_missing(chunk))
 
 
+def _is_of_long_job(piece: Piece) -> bool:
+    return not piece.failed and piece.job.totals.chunks > SLICE_CHUNKS
+
+
+def _length(item: MessageWork) -> int:
+    return sum(len(chunk.text) for chunk in item.chunks)
+
+
+def _slices(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
+    found: list[Piece] = []
+    chunks = characters = 0
+    for piece in pieces:
+        found.append(piece)
+        chunks += len(piece.chunks)
+        characters += piece.size
+        if chunks >= SLICE_CHUNKS or characters >= SLICE_CHARS:
+            yield found
+            found, chunks, characters = [], 0, 0
+    if found:
+        yield found
+
+
 def _split(chunker: chunking.Chunker, items: Sequence[MessageWork]) -> None:
     for item in items:
         item.chunks = chunker.split(message_text(item.message.content))
 
 
-def _embed(embedder: Embedder, items: Sequence[MessageWork]) -> None:
-    missing = [(item, chunk) for item in items for chunk in item.chunks if item.is_missing(chunk)]
+def _embed(embedder: Embedder, pieces: Sequence[Piece]) -> None:
+    missing = [(piece.item, chunk) for piece in pieces for chunk in piece.chunks if piece.item.is_missing(chunk)]
     if not missing:
         return
     firsts = [i for i, (item, chunk) in enumerate(missing) if chunk.index == 0 and _stores_tokens(item, embedder)]
@@ -316,9 +424,12 @@ def _stores_tokens(item: MessageWork, embedder: Embedder) -> bool:
     return encoding is not None and encoding == embedder.token_encoding
 
 
-def _records(item: MessageWork) -> list[VectorRecord]:
-    version = item.message.version
-    return [_record(item, version, chunk.index, item.vectors[chunk.index], chunk.text) for chunk in item.chunks]
+def _records(piece: Piece) -> list[VectorRecord]:
+    item = piece.item
+    return [
+        _record(item, item.message.version, chunk.index, item.vectors[chunk.index], chunk.text)
+        for chunk in piece.chunks
+    ]
 
 
 def _record(item: MessageWork, version: int, index: int, vector: NDArray[np.float32], text: str) -> VectorRecord:
@@ -356,16 +467,16 @@ def _stop(jobs: Iterable[JobWork], error: Exception) -> None:
         job.stop(error)
 
 
-def _traces(items: Iterable[MessageWork]) -> list[tracing.Span | None]:
-    """The spans of the jobs of these items."""
-    return [job.claim.span for job in _jobs(items)]
+def _traces(pieces: Iterable[Piece]) -> list[tracing.Span | None]:
+    """The spans of the jobs of these pieces."""
+    return [job.claim.span for job in _jobs(pieces)]
 
 
-def _jobs(items: Iterable[MessageWork]) -> list[JobWork]:
-    """The jobs of these items, each once."""
-    return list({item.job.claim.key: item.job for item in items}.values())
+def _jobs(pieces: Iterable[Piece]) -> list[JobWork]:
+    """The jobs of these pieces, each once."""
+    return list({piece.job.claim.key: piece.job for piece in pieces}.values())
 
 
-def _active(items: Iterable[MessageWork]) -> list[MessageWork]:
-    """The items that have not failed and that belong to a job without an error."""
-    return [item for item in items if item.job.error is None and not item.failed]
+def _active(works: Iterable[Work]) -> list[Work]:
+    """Those that have not failed and that belong to a job without an error."""
+    return [work for work in works if work.job.error is None and not work.failed]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -43,11 +43,14 @@ class StoreDifference:
     lost: set[UUID]  # messages with a missing or unreachable chunk, or without their token vectors
 
 
-def repair(services: Services, claim: Claim, keeper: LeaseKeeper) -> None:
-    """Write missing and changed messages, delete obsolete chunks, record both. Raises ClaimLost, EnvironmentFailure."""
+def repair(services: Services, claim: Claim, keeper: LeaseKeeper, must_give_way: Callable[[], bool]) -> None:
+    """Write missing and changed messages, delete obsolete chunks, record both.
+
+    Raises ClaimLost, EnvironmentFailure, GaveWay.
+    """
     audit = _audit(services, claim) if claim.audit else StoreDifference([], set())
     difference = _difference(services, claim, audit.lost)
-    done = pipeline.write_messages(services, claim, difference.write, keeper)
+    done = pipeline.write_messages(services, claim, difference.write, keeper, must_give_way)
     written = set(_chunk_ids(claim, done.held))
     outdated = _chunk_ids(claim, [*difference.replaced, *difference.deleted])
     # Write before deleting: a search never misses the message. Keep a chunk that was written under the same id, now or

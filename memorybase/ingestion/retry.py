@@ -1,15 +1,20 @@
-"""The environment failed: back off and retry the job, without counting an attempt against its messages."""
+"""A job that goes on later, without counting an attempt against its messages: the environment failed, or others
+wait."""
 
 from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
+from typing import TypeVar
 
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import deadlines, errors
 from memorybase.database import clock
+from memorybase.ingestion import scheduler
 from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.scheduler import audit_time, schedule_next
 from memorybase.models import IngestionJob, JobKind, JobState
@@ -20,6 +25,8 @@ from memorybase.services import Services
 from memorybase.settings import Settings
 from memorybase.webhooks import events
 
+Result = TypeVar("Result")
+
 RETRY_SECONDS = 1.0  # between two attempts to postpone a job while the database is unavailable
 
 
@@ -28,15 +35,56 @@ def postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool)
 
     Waits for a database that is unavailable.
     """
+    return _once_available(partial(_postpone, services, claim, error, wrote=wrote))
+
+
+def give_way(services: Services, claim: Claim, stored_chunks: int) -> bool:
+    """Queue the job behind those that wait; it goes on behind the chunks that are stored. False: the claim is lost.
+
+    Waits for a database that is unavailable.
+    """
+    return _once_available(partial(_give_way, services, claim, stored_chunks))
+
+
+def _once_available(step: Callable[[], Result]) -> Result:
     give_up_at = time.monotonic() + deadlines.JOB_SECONDS
     while True:
         try:
-            return _postpone(services, claim, error, wrote=wrote)
+            return step()
         except errors.DatabaseUnavailable:
             # There is no other work without the database, and an expired lease would count as a lost worker.
             if time.monotonic() >= give_up_at:
                 raise
             time.sleep(RETRY_SECONDS)
+
+
+def _give_way(services: Services, claim: Claim, stored_chunks: int) -> bool:
+    with services.database.transaction() as db:
+        base = memory_bases.share_base(db, claim.memory_base_id)
+        cursors.lock_rows(db, [claim.memory_base_id], claim.session_id)
+        progress = cursors.lock_row(db, claim.progress_id)
+        now = clock.now(db)
+        # Should the job be cancelled before it goes on, nothing else would find these chunks.
+        cursors.release_lease(
+            db,
+            progress_id=claim.progress_id,
+            epoch=claim.epoch,
+            audit_at=audit_time(now, services.settings),
+            written_as=claim.session_id,
+        )
+        job = jobs.lock_job(db, claim.job_id)
+        if base is None or progress is None or job is None or (job.state, job.epoch) != (JobState.RUNNING, claim.epoch):
+            return False
+        left = job.total_chunks - stored_chunks
+        job.state = JobState.QUEUED
+        job.available_at = job.notified_at = now
+        job.notify_at = now + timedelta(seconds=deadlines.NOTIFY_AFTER_SECONDS)
+        job.attempts -= 1
+        job.lost_workers, job.stored_chunks = 0, stored_chunks
+        job.virtual_time = scheduler.virtual_time(db, base, job.kind, left)
+        db.flush()
+        scheduler.enqueue_after_commit(db, services, [jobs.row_of(job)])
+        return True
 
 
 def _postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool) -> datetime | None:

@@ -28,15 +28,17 @@ from memorybase.settings import Settings
 
 # Jobs are small, so that kill -9 costs seconds, and large enough to fill embedding batches.
 JOB_MAX_MESSAGES = 64  # that count
-JOB_MAX_BYTES = 1_000_000  # of text; one message always fits
+JOB_MAX_BYTES = 100_000  # of text, seconds of work; one message always fits
+BYTES_OF_A_MESSAGE = 1_000  # as what each of a job's messages counts, at least, where jobs take turns
 SESSIONS_SCHEDULED_AT_ONCE = 100  # in the transaction of one request
 
 
 class JobRange(NamedTuple):
-    """Where a job ends, and how many counted messages it covers."""
+    """Where a job ends, how many counted messages it covers, and for how many it counts where jobs take turns."""
 
     to_seq: int
     total: int
+    cost: int
 
 
 def write_row(base: BaseRow, rows: Iterable[ProgressRow]) -> ProgressRow | None:
@@ -73,7 +75,7 @@ def schedule_next(
     for progress in sorted(base_rows, key=lambda row: row.generation != base.serving):
         audit = progress.audit_at is not None and progress.audit_at <= now
         if audit or progress.dirty > progress.repaired:
-            nothing_new = JobRange(progress.cursor_seq, 0)
+            nothing_new = JobRange(progress.cursor_seq, 0, 0)
             return _insert(db, services, base, progress, JobKind.REPAIR, nothing_new, now, audit=audit)
     written = write_row(base, base_rows)
     if base.paused_at is not None or written is None or written.target_seq <= written.cursor_seq:
@@ -104,7 +106,10 @@ def next_range(db: OrmSession, progress: ProgressRow, capture: Capture) -> JobRa
     )
     messages = message_queries.count_within(sizes[:at_most], JOB_MAX_BYTES)
     # If all fit, the job ends at the target, beyond messages after the last counted one.
-    return JobRange(progress.target_seq if messages == len(sizes) else sizes[messages - 1].seq, messages)
+    to_seq = progress.target_seq if messages == len(sizes) else sizes[messages - 1].seq
+    return JobRange(
+        to_seq, messages, max(messages, sum(each.text_bytes for each in sizes[:messages]) // BYTES_OF_A_MESSAGE)
+    )
 
 
 def _insert(
@@ -134,7 +139,7 @@ def _insert(
         audit=audit,
         total=covered.total,
         available_at=now,
-        virtual_time=fair_order.virtual_time(db, base.id, kind, covered.total, Priority(base.priority)),
+        virtual_time=virtual_time(db, base, kind, covered.cost),
         notified_at=now,
         notify_at=now + timedelta(seconds=deadlines.NOTIFY_AFTER_SECONDS),
         created_at=now,
@@ -144,6 +149,11 @@ def _insert(
     if job is not None:
         enqueue_after_commit(db, services, [job])
     return job
+
+
+def virtual_time(db: OrmSession, base: BaseRow, kind: JobKind, cost: int) -> int:
+    """The place of a job among those that wait. What is more than a turn's work counts when its turn comes."""
+    return fair_order.virtual_time(db, base.id, kind, min(cost, JOB_MAX_MESSAGES), Priority(base.priority))
 
 
 def enqueue_after_commit(db: OrmSession, services: Services, queued: Sequence[JobRow]) -> None:

@@ -1,7 +1,8 @@
-"""Reuse vectors: copy those that another collection already has of the same messages, instead of embedding again.
+"""Reuse vectors: copy those that a collection already has of the same messages, instead of embedding again.
 
-This serves a regenerate with the same model and a second memory base of a flow. A vector is copied only if the stored
-text of its chunk is identical; otherwise the chunk is embedded. After a restore, vectors of the backup are copied too.
+This serves a regenerate with the same model, a second memory base of a flow, and a job that goes on where an attempt
+before it was cut off. A vector is copied only if the stored text of its chunk is identical; otherwise the chunk is
+embedded. After a restore, vectors of the backup are copied too.
 """
 
 from __future__ import annotations
@@ -36,14 +37,16 @@ ChunkKey = tuple[UUID, int]  # message and chunk
 
 
 class ReusedVectors(NamedTuple):
-    """Vectors by message and chunk, packed token vectors by message."""
+    """Vectors by message and chunk, packed token vectors by message. `own`: what the job's collection has already."""
 
     vectors: dict[ChunkKey, NDArray[np.float32]]
     tokens: dict[UUID, bytes]
+    own: set[ChunkKey]
 
 
 def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: Pieces) -> ReusedVectors:
-    """Vectors that other generations have of the same messages. Never fails on the store: chunks can be embedded."""
+    """Vectors that earlier attempts and other generations have of the same messages. Never fails on the store: chunks
+    can be embedded."""
     versions = {message.id: message.version for message, _ in pieces}
     identity = reusable_identity(embedder, claim.embedder)
     with services.database.reading() as db:
@@ -65,13 +68,18 @@ def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: 
                 versions=versions,
             )
     found: dict[ChunkKey, NDArray[np.float32]] = {}
+    own: set[ChunkKey] = set()
     away: set[str] = set()
+    if claim.continues:
+        sources = [_own_chunks(claim, pieces), *sources]
     for source in sources:
         store = store_of(source.collection_name)
         if store in away:
             continue
         try:
             found |= _read_source(services, source, embedder.dimension, pieces, found.keys())
+            if source.collection_id == claim.collection.id:
+                own = set(found)
         except errors.CollectionMissing:
             continue
         except errors.MemorybaseError as error:
@@ -81,7 +89,13 @@ def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: 
     found |= _read_saved(services, identity, embedder.dimension, pieces, found.keys())
     if found:
         log.info("vectors_reused", chunks=len(found))
-    return ReusedVectors(found, tokens)
+    return ReusedVectors(found, tokens, own)
+
+
+def _own_chunks(claim: Claim, pieces: Pieces) -> ledger.ChunkCollection:
+    """The job's collection, as if it had all chunks: those that it has are found."""
+    chunks = {message.id: len(split) for message, split in pieces}
+    return ledger.ChunkCollection(claim.memory_base_id, claim.collection.name, claim.collection.id, chunks)
 
 
 def _read_source(

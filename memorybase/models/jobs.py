@@ -94,11 +94,13 @@ class IngestionJob(Base):
     audit: Mapped[bool] = mapped_column(default=False)  # a repair that also compares the ids in the store
     total: Mapped[int] = mapped_column(default=0)
     processed: Mapped[int] = mapped_column(default=0)
+    total_chunks: Mapped[int] = mapped_column(default=0)  # of the messages, once they were read
+    stored_chunks: Mapped[int] = mapped_column(default=0)  # verified; written now and then, and when others go first
     epoch: Mapped[int] = mapped_column(BigInteger, default=0)
     attempts: Mapped[int] = mapped_column(default=0)
     outages: Mapped[int] = mapped_column(default=0)  # attempts that the environment ended; they set the backoff only
     lost_workers: Mapped[int] = mapped_column(default=0)  # while they embedded it alone
-    embedding_started: Mapped[bool] = mapped_column(default=False)
+    embedding_started: Mapped[bool] = mapped_column(default=False)  # and no progress was written since
     batched: Mapped[bool] = mapped_column(default=False)  # this attempt is embedded with other jobs
     run_alone: Mapped[bool] = mapped_column(default=False)  # a worker was lost on its batch
     error: Mapped[str | None] = mapped_column(Text)

@@ -50,6 +50,7 @@ class JobRow(NamedTuple):
     attempts: int
     outages: int
     run_alone: bool
+    stored_chunks: int
     available_at: datetime
     traceparent: str | None
 
@@ -114,7 +115,7 @@ _FIRST_QUEUED = sa.select(_VIRTUAL).where(IS_IN_ORDER, _IS_FROM).order_by(_VIRTU
 _NEW: Mapping[str, Any] = {
     "state": JobState.QUEUED,
     "notify_count": 1,
-    **dict.fromkeys(("processed", "epoch", "attempts", "outages", "lost_workers"), 0),
+    **dict.fromkeys(("processed", "epoch", "attempts", "outages", "lost_workers", "total_chunks", "stored_chunks"), 0),
     **dict.fromkeys(("embedding_started", "batched", "run_alone"), False),
 }
 
@@ -215,8 +216,15 @@ def claims_that_hold(db: OrmSession, claims: Collection[tuple[UUID, int]]) -> se
     return {(job_id, epoch) for job_id, epoch in running} & set(claims)
 
 
-def set_embedding_started(db: OrmSession, totals: Mapping[tuple[UUID, int], int], *, batched: bool) -> None:
-    """Write that embedding started, with each job's number of messages, in one batch or alone."""
+class Totals(NamedTuple):
+    """What a job embeds: messages, and their chunks."""
+
+    messages: int = 0
+    chunks: int = 0
+
+
+def set_embedding_started(db: OrmSession, totals: Mapping[tuple[UUID, int], Totals], *, batched: bool) -> None:
+    """Write that embedding started, with each job's totals, in one batch or alone."""
     db.execute(
         _UPDATE_CLAIMED,
         [
@@ -224,7 +232,8 @@ def set_embedding_started(db: OrmSession, totals: Mapping[tuple[UUID, int], int]
                 "claimed_id": job_id,
                 "claimed_epoch": epoch,
                 "embedding_started": True,
-                "total": total,
+                "total": total.messages,
+                "total_chunks": total.chunks,
                 "batched": batched,
             }
             for (job_id, epoch), total in sorted(totals.items())
@@ -232,9 +241,33 @@ def set_embedding_started(db: OrmSession, totals: Mapping[tuple[UUID, int], int]
     )
 
 
+def set_progress(db: OrmSession, stored_chunks: Mapping[tuple[UUID, int], int]) -> None:
+    """Write how many chunks these claims have stored. No message of theirs has ended a worker so far: a lost worker
+    counts against a job only if it was lost before any progress."""
+    db.execute(
+        _UPDATE_CLAIMED,
+        [
+            {
+                "claimed_id": job_id,
+                "claimed_epoch": epoch,
+                "stored_chunks": stored,
+                "embedding_started": False,
+                "lost_workers": 0,
+            }
+            for (job_id, epoch), stored in sorted(stored_chunks.items())
+        ],
+    )
+
+
 def waiting_jobs(db: OrmSession, now: datetime, *, limit: int) -> list[Job]:
     """Queued jobs that are due and may run in a batch, in the order of their virtual time."""
     return list(db.scalars(_WAITING, {"now": now, "at_most": limit}))
+
+
+def is_any_due(db: OrmSession, now: datetime) -> bool:
+    """Whether any job, of any kind, could be claimed now."""
+    due = sa.select(Job.id).where(Job.state == JobState.QUEUED, Job.available_at <= now)
+    return db.scalar(due.limit(1)) is not None
 
 
 def now_and_last_of_base(db: OrmSession, base_id: UUID, *, since: int, to: int) -> tuple[int, int]:

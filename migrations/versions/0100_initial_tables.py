@@ -1233,6 +1233,8 @@ def upgrade() -> None:
         sa.Column("audit", sa.Boolean(), nullable=False),
         sa.Column("total", sa.Integer(), nullable=False),
         sa.Column("processed", sa.Integer(), nullable=False),
+        sa.Column("total_chunks", sa.Integer(), nullable=False),
+        sa.Column("stored_chunks", sa.Integer(), nullable=False),
         sa.Column("epoch", sa.BigInteger(), nullable=False),
         sa.Column("attempts", sa.Integer(), nullable=False),
         sa.Column("outages", sa.Integer(), nullable=False),
