@@ -7,7 +7,7 @@ and five belong to one person. One session in a hundred has two messages that no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -217,7 +217,7 @@ class RowMaker:
             )
 
     def _messages(self, batch: Batch, state: _Session, first: int, made: list[Turn]) -> None:
-        pieces: list[tuple[UUID, int, list[chunking.Chunk]]] = []
+        pieces: list[tuple[UUID, int, Sequence[chunking.Chunk]]] = []
         for seq, turn in enumerate(made, first + 1):
             if seq % 2:
                 state.run_id = self._uuid()
@@ -280,7 +280,7 @@ class RowMaker:
         state: _Session,
         first: int,
         made: list[Turn],
-        pieces: list[tuple[UUID, int, list[chunking.Chunk]]],
+        pieces: list[tuple[UUID, int, Sequence[chunking.Chunk]]],
     ) -> None:
         """What a job writes of these messages: vectors, ledger and token vectors."""
         target, flat = self._target, [(*piece[:2], chunk) for piece in pieces for chunk in piece[2]]

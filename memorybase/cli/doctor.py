@@ -282,6 +282,9 @@ def _jobs(context: DoctorContext) -> str:
         return "none active"
     age = f"the oldest created {vitals.oldest_job_seconds:.0f} s ago"
     detail = f"{vitals.jobs_queued} queued, {vitals.jobs_running} running, {age}"
+    if vitals.longest_job is not None:
+        job = vitals.longest_job
+        detail += f"; {job.id} of session {job.session_id} has stored {job.stored_chunks} of {job.total_chunks} chunks"
     return _fail_if(vitals.oldest_job_seconds > OLD_SECONDS, detail)
 
 

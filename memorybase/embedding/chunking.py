@@ -7,6 +7,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from semantic_text_splitter import TextSplitter
 
@@ -45,6 +46,11 @@ def split_text(text: str, offsets: Offsets, *, max_tokens: int, overlap: int) ->
     """
     pieces = _pieces(text.strip(), offsets, max_tokens, overlap)
     return [Chunk(index, piece) for index, (_, piece) in enumerate(pieces)]
+
+
+# A job of a long message is cut off and goes on; a second for every 300,000 characters each time would add up.
+LONG_CHARS = 100_000
+_split_long = lru_cache(maxsize=4)(split_text)
 
 
 def _pieces(text: str, offsets: Offsets, max_tokens: int, overlap: int) -> Iterator[tuple[int, str]]:
@@ -132,8 +138,9 @@ class Chunker:
             )
         return cls(int(max_tokens), int(overlap), embedder.token_offsets)
 
-    def split(self, text: str) -> list[Chunk]:
-        return split_text(text, self.offsets, max_tokens=self.max_tokens, overlap=self.overlap)
+    def split(self, text: str) -> Sequence[Chunk]:
+        split = split_text if len(text) <= LONG_CHARS else _split_long
+        return split(text, self.offsets, max_tokens=self.max_tokens, overlap=self.overlap)
 
 
 def chunker_for(settings: Settings, embedder: Embedder) -> Chunker:

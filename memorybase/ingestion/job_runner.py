@@ -41,10 +41,8 @@ MAX_BATCH_MESSAGES = 256
 # A batch is what was embedded lately in so many seconds: no job of a batch ends before all of it is embedded, so a
 # larger one would delay what comes next, and keep jobs from other workers that are idle.
 BATCH_SECONDS = 0.5
-# A job of a long message goes on for so long while others wait, and at least so many times as long as it took to
-# prepare.
+# A job of a long message goes on for so long while others wait.
 TURN_SECONDS = 3.0
-PREPARATIONS = 2
 # The next batch is claimed so long before the current one is embedded, beside twice what claiming took the last time.
 AHEAD_SECONDS = 0.05
 
@@ -120,7 +118,7 @@ class JobRunner:
             self.run_waiting()
             return first
         if first.kind == JobKind.REPAIR:
-            step = partial(repair.repair, self._services, first, self._keeper, self._turn(self._now()))
+            step = partial(repair.repair, self._services, first, self._keeper, self._turn())
             return self._end(first, step, wrote=True)
         batch = Batch(self._services, self._keeper)
         batch.add(first)
@@ -133,10 +131,9 @@ class JobRunner:
     def run_waiting(self) -> None:
         self._ingest(self._claim_waiting())
 
-    def _turn(self, claimed_at: float) -> Callable[[], bool]:
-        """For a batch that was claimed then: a function that says whether it must give way to jobs that wait."""
-        began = self._now()
-        over_at = began + max(TURN_SECONDS, PREPARATIONS * (began - claimed_at))
+    def _turn(self) -> Callable[[], bool]:
+        """For work that starts now: a function that says whether it must give way to jobs that wait."""
+        over_at = self._now() + TURN_SECONDS
 
         def must_give_way() -> bool:
             return self._now() >= over_at and (not self._may_continue() or self._others_wait())
@@ -229,7 +226,7 @@ class JobRunner:
         """
         batch.begin()
         _log_long_jobs(batch.jobs)
-        for pieces in batch.slices(self._turn(batch.claimed_at)):
+        for pieces in batch.slices(self._turn()):
             with self._pace.measured(sum(piece.size for piece in pieces)):
                 batch.embed(pieces)
             self._writer.submit(self._store, batch, pieces)

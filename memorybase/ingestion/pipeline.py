@@ -167,7 +167,6 @@ class Batch:
 
     def __init__(self, services: Services, keeper: LeaseKeeper) -> None:
         self.jobs: list[JobWork] = []
-        self.claimed_at = time.monotonic()
         self._services = services
         self._keeper = keeper
 

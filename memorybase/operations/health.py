@@ -19,6 +19,7 @@ from memorybase import deadlines, errors
 from memorybase.database import clock, schema
 from memorybase.facts import usage
 from memorybase.queries import heartbeats, jobs, statistics
+from memorybase.queries.statistics import LongJob
 from memorybase.queries.store_health import store_problem
 from memorybase.services import Services
 from memorybase.settings import Settings
@@ -110,6 +111,7 @@ class Vitals:
     oldest_comparison_seconds: float | None
     worker: Liveness
     sweeper: Liveness
+    longest_job: LongJob | None = None
     distillations_pending: int = 0
     distiller_prompt_tokens: int = 0  # these are of the day, in UTC
     distiller_completion_tokens: int = 0
@@ -155,6 +157,7 @@ def read_vitals(services: Services) -> Vitals:
             webhook_deliveries_pending=statistics.pending_deliveries(db),
             worker=by_kind.get("worker", Liveness(0, None)),
             sweeper=by_kind.get("sweeper", Liveness(0, None)),
+            longest_job=statistics.longest_job(db),
             distillations_pending=distilled.pending,
             distiller_prompt_tokens=distilled.prompt_tokens,
             distiller_completion_tokens=distilled.completion_tokens,

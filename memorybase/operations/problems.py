@@ -31,6 +31,8 @@ from memorybase.services import Services
 
 # Due messages are ingested within seconds; after this long somebody should look.
 OVERDUE = timedelta(minutes=10)
+# A job takes seconds, unless it has a long message: others go on beside it, and people see why it is not done.
+LONG = timedelta(minutes=2)
 
 _PARTS = [f"`{name}`" for name in stack_parts.WORDS]
 
@@ -46,14 +48,16 @@ class ProblemKind(StrEnum):
     """What is wrong, the worst first.
 
     part: a part of the stack does not answer. lost: a memory base has lost vectors. failed: messages could not be
-    embedded. overdue: due messages wait for more than ten minutes. webhook: a webhook was disabled because it failed,
-    or did not get events. paused: somebody has paused the memory base, or auto_capture is off, and messages wait.
+    embedded. overdue: due messages wait for more than ten minutes. long: a job of a long message has run for more than
+    two minutes. webhook: a webhook was disabled because it failed, or did not get events. paused: somebody has paused
+    the memory base, or auto_capture is off, and messages wait.
     """
 
     PART = "part"
     LOST = "lost"
     FAILED = "failed"
     OVERDUE = "overdue"
+    LONG = "long"
     WEBHOOK = "webhook"
     PAUSED = "paused"
 
@@ -68,6 +72,7 @@ class FixAction(StrEnum):
     RESUME = "resume"
     ENABLE = "enable"
     REPLAY = "replay"
+    CANCEL = "cancel"
     RUN_COMMAND = "run_command"
 
 
@@ -90,7 +95,7 @@ class Fix:
     action: Annotated[FixAction, Field(description="What it does.")]
     label: Annotated[str, Field(description="The text of a button.")]
     method: Annotated[
-        Literal["POST", "PATCH"] | None, Field(description="The method of the call; null for a command.")
+        Literal["POST", "PATCH", "DELETE"] | None, Field(description="The method of the call; null for a command.")
     ] = None
     path: Annotated[str | None, Field(description="The path of the call; null for a command.")] = None
     body: Annotated[dict[str, Any] | None, Field(description="The body of the call; null without one.")] = None
@@ -107,6 +112,7 @@ class Problem:
         Field(
             description="`part`: a part of the stack does not answer. `lost`: a memory base has lost vectors. "
             "`failed`: it has dead letters. `overdue`: due messages wait for more than ten minutes. "
+            "`long`: a job of a long message has run for more than two minutes; others go on beside it. "
             "`webhook`: a webhook was disabled because it failed, or did not get events. `paused`: it "
             "is paused, or auto_capture is off, and messages wait."
         ),
@@ -124,6 +130,7 @@ class Problem:
     texts: Annotated[int | None, Field(description="Number of different texts among them.")] = None
     sessions: Annotated[int | None, Field(description="Number of sessions with such messages.")] = None
     webhook_id: Annotated[UUID | None, Field(description="The webhook; null for other kinds.")] = None
+    job_id: Annotated[UUID | None, Field(description="The job of a long message; null for other kinds.")] = None
     fixes: Annotated[tuple[Fix, ...], Field(description="What ends it.")] = ()
 
 
@@ -153,6 +160,8 @@ def problems(services: Services, user_id: UUID, seconds: float = stack_parts.ANS
             lost = problem_queries.lost(db, user_id, MAX_OF_A_KIND)
             failed = problem_queries.failed(db, user_id, MAX_OF_A_KIND)
             paused = problem_queries.paused(db, user_id, MAX_OF_A_KIND)
+            long = problem_queries.long_jobs(db, user_id, now - LONG, MAX_OF_A_KIND)
+            waiting = problem_queries.waiting_jobs(db, user_id) if long.rows else 0
             oldest = statistics.oldest_due(db, user_id)
             hooks = failing_webhooks(db, user_id)
     except errors.DatabaseUnavailable as error:
@@ -161,12 +170,14 @@ def problems(services: Services, user_id: UUID, seconds: float = stack_parts.ANS
         return Problems(found, len(found))
     found += [_lost(row) for row in lost.rows]
     found += [_failed(row) for row in failed.rows]
-    # While a part is away its problem explains the wait.
-    if oldest is not None and now - oldest > OVERDUE and not any(each.kind is ProblemKind.PART for each in found):
+    # While a part is away its problem explains the wait, and so does a long job.
+    is_explained = long.rows or any(each.kind is ProblemKind.PART for each in found)
+    if oldest is not None and now - oldest > OVERDUE and not is_explained:
         found.append(_overdue(services, oldest))
+    found += [_long(row, waiting) for row in long.rows]
     found += [_webhook(row) for row in hooks]
     found += [_paused(row) for row in paused.rows]
-    hidden = sum(each.total - len(each.rows) for each in (lost, failed, paused))
+    hidden = sum(each.total - len(each.rows) for each in (lost, failed, paused, long))
     return Problems(found, len(found) + hidden)
 
 
@@ -224,6 +235,20 @@ def _failed(row: AnyRow) -> Problem:
                 {"action": "retry", "memory_base_id": str(row.id)},
             ),
         ),
+    )
+
+
+def _long(row: AnyRow, waiting: int) -> Problem:
+    others = f" {_plural(waiting, 'job')} {'waits' if waiting == 1 else 'wait'}; they take turns." if waiting else ""
+    return Problem(
+        kind=ProblemKind.LONG,
+        title=f"{row.name} ingests a long message",
+        text=f"Session {row.session_id}: {row.stored_chunks:,} of {row.total_chunks:,} chunks are stored.{others}",
+        since=row.started_at,
+        memory_base_id=row.id,
+        memory_base_name=row.name,
+        job_id=row.job_id,
+        fixes=(Fix(FixAction.CANCEL, "Cancel", "DELETE", f"/v1/jobs/{row.job_id}"),),
     )
 
 

@@ -51,6 +51,7 @@ class JobRow(NamedTuple):
     outages: int
     run_alone: bool
     stored_chunks: int
+    started_at: datetime | None
     available_at: datetime
     traceparent: str | None
 
@@ -117,6 +118,7 @@ _NEW: Mapping[str, Any] = {
     "notify_count": 1,
     **dict.fromkeys(("processed", "epoch", "attempts", "outages", "lost_workers", "total_chunks", "stored_chunks"), 0),
     **dict.fromkeys(("embedding_started", "batched", "run_alone"), False),
+    "started_at": None,
 }
 
 
@@ -184,7 +186,7 @@ def start(db: OrmSession, job: JobRow, epoch: int, now: datetime) -> JobRow:
             "state": started.state,
             "epoch": epoch,
             "attempts": started.attempts,
-            "started_at": now,
+            "started_at": job.started_at if job.started_at and job.stored_chunks else now,  # else it goes on
             "embedding_started": False,
             "batched": False,
         },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -11,9 +12,12 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.paging import AnyRow, AnySelect
 from memorybase.models import (
+    IS_ACTIVE,
     Capture,
     DeadLetter,
     Generation,
+    IngestionJob,
+    JobState,
     MemoryBase,
     Message,
     Session,
@@ -24,6 +28,7 @@ from memorybase.queries.joins import SERVES, own_base
 from memorybase.queries.pending import walk_behind
 
 Base = MemoryBase
+Job = IngestionJob
 Progress = SessionProgress
 
 COUNT_TO = 1_000  # of a memory base's messages
@@ -74,6 +79,31 @@ def failed(db: OrmSession, user_id: UUID, limit: int) -> Rows:
         .group_by(Base.id, Base.name)
     )
     return _first(db, statement, (sa.literal_column("since"), Base.id), limit)
+
+
+def long_jobs(db: OrmSession, user_id: UUID, before: datetime, limit: int) -> Rows:
+    """Jobs of long messages that were started before then and still run, or wait for their next turn; oldest first."""
+    statement = (
+        sa.select(
+            Base.id,
+            Base.name,
+            Job.id.label("job_id"),
+            Job.session_id,
+            Job.stored_chunks,
+            Job.total_chunks,
+            Job.started_at,
+        )
+        .join(Job, Job.memory_base_id == Base.id)
+        .where(own_base(user_id), IS_ACTIVE, Job.started_at < before, Job.total_chunks > 0)
+    )
+    return _first(db, statement, (Job.started_at, Job.id), limit)
+
+
+def waiting_jobs(db: OrmSession, user_id: UUID) -> int:
+    """The user's queued jobs, up to COUNT_TO."""
+    queued = sa.select(Job.id).join(Base, Base.id == Job.memory_base_id)
+    queued = queued.where(own_base(user_id), Job.state == JobState.QUEUED).limit(COUNT_TO)
+    return db.scalar(sa.select(sa.func.count()).select_from(queued.subquery())) or 0
 
 
 def paused(db: OrmSession, user_id: UUID, limit: int) -> Rows:

@@ -166,7 +166,15 @@ def _oldest(db: OrmSession, rows: AnySelect) -> datetime | None:
 
 def active_jobs(db: OrmSession, due_before: datetime) -> Jobs:
     """Active jobs by what they wait for, and when the oldest was created."""
-    columns = (Job.state, Job.created_at, Job.started_at, Job.available_at, Job.outages, Job.attempts)
+    columns = (
+        Job.state,
+        Job.created_at,
+        Job.started_at,
+        Job.available_at,
+        Job.outages,
+        Job.attempts,
+        Job.stored_chunks,
+    )
     active = sa.select(*columns, MemoryBase.priority).join(MemoryBase, MemoryBase.id == Job.memory_base_id)
     found = active.where(IS_ACTIVE).limit(COUNT_TO).subquery()
     queued, running = found.c.state == JobState.QUEUED, found.c.state == JobState.RUNNING
@@ -181,12 +189,30 @@ def active_jobs(db: OrmSession, due_before: datetime) -> Jobs:
             sa.and_(
                 found.c.created_at <= due_before,
                 found.c.started_at.is_not(None),
+                found.c.stored_chunks == 0,  # else it has a long message, and gets on with it
                 sa.or_(found.c.started_at <= due_before, found.c.attempts > 1, found.c.outages > 0),
             )
         ),
         sa.func.min(found.c.created_at),
     )
     return Jobs(*db.execute(statement).one())
+
+
+class LongJob(NamedTuple):
+    """An active job of a long message."""
+
+    id: UUID
+    session_id: str
+    stored_chunks: int
+    total_chunks: int
+
+
+def longest_job(db: OrmSession) -> LongJob | None:
+    """The active job that has most left to store, of those that have stored chunks and wait for more."""
+    left = Job.total_chunks - Job.stored_chunks
+    found = sa.select(Job.id, Job.session_id, Job.stored_chunks, Job.total_chunks)
+    row = db.execute(found.where(IS_ACTIVE, Job.stored_chunks > 0).order_by(left.desc()).limit(1)).first()
+    return None if row is None else LongJob(*row)
 
 
 def webhooks(db: OrmSession) -> Webhooks:

@@ -37,6 +37,8 @@ class JobView:
     to_seq: Annotated[int, Field(description="The seq of the last message of the job.")]
     processed: Annotated[int, Field(description="Number of messages that are done.")]
     total: Annotated[int, Field(description="Number of messages in the job.")]
+    stored_chunks: Annotated[int, Field(description="Number of their chunks that are stored, every few seconds.")]
+    total_chunks: Annotated[int, Field(description="Number of their chunks; 0 before they were read.")]
     attempts: Attempts
     error: Annotated[str | None, Field(description="Code of the last error; null without one.")]
     created_at: CreatedAt

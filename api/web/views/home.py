@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -103,9 +103,13 @@ async def fix(
     action: Annotated[FixAction, Form()],
     memory_base_id: Annotated[UUID | None, Form()] = None,
     webhook_id: Annotated[UUID | None, Form()] = None,
+    job_id: Annotated[UUID | None, Form()] = None,
 ) -> Response:
-    """What a button beside a problem does, with the memory or the webhook that it is about."""
+    """What a button beside a problem does, with the memory, the webhook or the job that it is about."""
+    fixes: Mapping[FixAction, Callable[[Visit, UUID], Awaitable[str]]]
     fixes, about = (_FIXES, memory_base_id) if webhook_id is None else (_WEBHOOK_FIXES, webhook_id)
+    if job_id is not None:
+        fixes, about = _JOB_FIXES, job_id
     if about is None or action not in fixes:
         raise errors.InvalidRequest("action must be one of the buttons of a problem", field="action", value=action)
     return visit.done("/", await fixes[action](visit, about))
@@ -164,6 +168,12 @@ async def _replay(visit: Visit, webhook_id: UUID) -> str:
     return await settings_webhooks.replay_dead(visit, webhook_id)
 
 
+async def _cancel(visit: Visit, job_id: UUID) -> str:
+    await visit.write(regenerate.cancel_job, job_id)
+    return "The job is cancelled. What it was to ingest waits for the next capture, or for Sync."
+
+
+_JOB_FIXES = {FixAction.CANCEL: _cancel}
 _WEBHOOK_FIXES = {FixAction.ENABLE: _enable, FixAction.REPLAY: _replay}
 
 

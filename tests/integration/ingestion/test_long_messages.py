@@ -30,7 +30,6 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """A turn is one slice."""
     monkeypatch.setattr(job_runner, "TURN_SECONDS", 0.0)
-    monkeypatch.setattr(job_runner, "PREPARATIONS", 0)
 
 
 def chunks(world: World, base: UUID, session_id: str = "long") -> int:

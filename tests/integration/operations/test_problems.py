@@ -16,7 +16,7 @@ from harness.world import World
 
 from memorybase import errors
 from memorybase.memory_bases import consistency
-from memorybase.models import DeadLetter, Generation, MemoryBase, Message
+from memorybase.models import DeadLetter, Generation, IngestionJob, MemoryBase, Message
 from memorybase.operations import stack_parts
 from memorybase.operations.health import part_names
 from memorybase.operations.problems import FixAction, Problem, ProblemKind, problems
@@ -138,6 +138,28 @@ def test_due_messages_that_are_too_old_are_a_problem_unless_a_part_explains_it(
     assert [problem.kind for problem in found(world)] == [ProblemKind.OVERDUE]
     all_parts_answer["worker"] = "no worker is running"
     assert [problem.title for problem in found(world)] == ["Worker does not answer"]
+
+
+def test_a_long_message_is_a_problem_that_tells_its_progress(world: World) -> None:
+    base = world.new_base(threshold=1)
+    world.say("long", "one")
+    world.say("short", "two")
+    first = next(job for job in world.jobs(base) if job.session_id == "long")
+    progress = {"state": "running", "stored_chunks": 1200, "total_chunks": 3470}
+
+    def started(minutes: int) -> list[Problem]:
+        at = datetime.now(UTC) - timedelta(minutes=minutes)
+        with world.services.database.transaction() as db:
+            db.execute(sa.update(IngestionJob).where(IngestionJob.id == first.id).values(started_at=at, **progress))
+        return found(world)
+
+    assert started(1) == []
+    change(world, Message, captured_at=datetime.now(UTC) - timedelta(minutes=11))  # which this explains
+    (problem,) = started(14)
+    assert (problem.kind, problem.job_id, problem.memory_base_id) == (ProblemKind.LONG, first.id, base)
+    assert problem.text == "Session long: 1,200 of 3,470 chunks are stored. 1 job waits; they take turns."
+    (cancel,) = problem.fixes
+    assert (cancel.action, cancel.method, cancel.path) == (FixAction.CANCEL, "DELETE", f"/v1/jobs/{first.id}")
 
 
 def test_a_part_that_is_away_comes_first_with_its_command(world: World, all_parts_answer: dict[str, str]) -> None:

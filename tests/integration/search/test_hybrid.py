@@ -296,7 +296,9 @@ class TestSignals:
         base = world.new_base(threshold=1)
         world.say("s", "the Kestrel sails on", *(f"cats drink tea at house {n}" for n in range(30)))
         world.settle()
-        best, *others = search(world, base, "whose grumpy harbourmaster scolded captain Kestrel beside windmills?", explain=True)
+        best, *others = search(
+            world, base, "whose grumpy harbourmaster scolded captain Kestrel beside windmills?", explain=True
+        )
         assert best.parts is not None
         assert (best.content, best.parts["evidence"]) == ("the Kestrel sails on", EVIDENT)
         assert best.score >= MIN_SCORE

@@ -46,7 +46,7 @@ EventType = Literal[
     "retention.expired",
     "webhook.test",
 ]
-FixAction = Literal["rebuild", "retry", "sync", "turn_on", "resume", "enable", "replay", "run_command"]
+FixAction = Literal["rebuild", "retry", "sync", "turn_on", "resume", "enable", "replay", "cancel", "run_command"]
 JobAction = Literal["retry", "cancel"]
 JobKind = Literal["ingest", "regenerate", "repair"]
 JobSkipReason = Literal["not_found", "ended", "running", "due", "replaced", "repair", "build"]
@@ -56,7 +56,7 @@ MemoryBaseStatus = Literal[
     "ready", "pending", "paused", "ingesting", "preparing", "regenerating", "unavailable", "deleting"
 ]
 Priority = Literal["low", "normal", "high"]
-ProblemKind = Literal["part", "lost", "failed", "overdue", "webhook", "paused"]
+ProblemKind = Literal["part", "lost", "failed", "overdue", "long", "webhook", "paused"]
 SearchState = Literal["not_counted", "skipped", "searchable", "updating", "waiting", "ingesting", "failed", "lost"]
 SessionState = Literal["synced", "pending", "ingesting", "failed"]
 Window = Literal["1h", "24h", "7d"]
@@ -1061,7 +1061,7 @@ class Fix(Answer):
     """What it does."""
     label: str
     """The text of a button."""
-    method: Literal["POST", "PATCH"] | str | None = None
+    method: Literal["POST", "PATCH", "DELETE"] | str | None = None
     """The method of the call; null for a command."""
     path: str | None = None
     """The path of the call; null for a command."""
@@ -1484,6 +1484,10 @@ class JobView(Answer):
     """Number of messages that are done."""
     total: int
     """Number of messages in the job."""
+    stored_chunks: int | None = None
+    """Number of their chunks that are stored, every few seconds."""
+    total_chunks: int | None = None
+    """Number of their chunks; 0 before they were read."""
     attempts: int
     """How many attempts were made."""
     error: str | None = None
@@ -2371,8 +2375,9 @@ class Problem(Answer):
 
     kind: ProblemKind | str
     """`part`: a part of the stack does not answer. `lost`: a memory base has lost vectors. `failed`: it has dead
-    letters. `overdue`: due messages wait for more than ten minutes. `webhook`: a webhook was disabled because
-    it failed, or did not get events. `paused`: it is paused, or auto_capture is off, and messages wait.
+    letters. `overdue`: due messages wait for more than ten minutes. `long`: a job of a long message has run for
+    more than two minutes; others go on beside it. `webhook`: a webhook was disabled because it failed, or did
+    not get events. `paused`: it is paused, or auto_capture is off, and messages wait.
     """
     title: str
     """The problem in a few words."""
@@ -2394,6 +2399,8 @@ class Problem(Answer):
     """Number of sessions with such messages."""
     webhook_id: UUID | None = None
     """The webhook; null for other kinds."""
+    job_id: UUID | None = None
+    """The job of a long message; null for other kinds."""
     fixes: list[Fix] = Field(default_factory=list)
     """What ends it."""
 
