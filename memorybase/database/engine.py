@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
+from sqlalchemy.orm.exc import ObjectDeletedError, StaleDataError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from memorybase import errors, tracing
-from memorybase.database import postgresql, statement_spans
+from memorybase.database import postgresql, statement_spans, violations
 from memorybase.database.replica import Replica
 
 AfterCommit = Callable[[], object]
@@ -234,17 +235,13 @@ def _translate_errors() -> Iterator[None]:
     except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError) as exc:
         raise errors.DatabaseUnavailable(cause=_first_line(exc)) from None
     except sa.exc.IntegrityError as exc:
-        raise errors.ConstraintViolated(constraint=_constraint(exc)) from None
+        raise violations.error_of(exc) from None
+    except (StaleDataError, ObjectDeletedError):
+        raise violations.Gone from None
     except sa.exc.DBAPIError as exc:
         if exc.connection_invalidated:
             raise errors.DatabaseUnavailable(cause=_first_line(exc)) from None
         raise errors.StatementRefused(f"The database refused a statement: {type(exc.orig).__name__}") from None
-
-
-def _constraint(exc: sa.exc.IntegrityError) -> str:
-    """The constraint's name on PostgreSQL; on SQLite its table and columns."""
-    name = getattr(getattr(exc.orig, "diag", None), "constraint_name", None)
-    return name or _first_line(exc).rpartition(": ")[2]
 
 
 def _first_line(exc: sa.exc.SQLAlchemyError) -> str:
