@@ -208,7 +208,8 @@ def _marking_mismatch(services: Services, target: Target) -> Iterator[None]:
     try:
         yield
     except errors.CollectionMissing:
-        with suppress(errors.DatabaseUnavailable), services.database.transaction(durable=False) as db:
+        # Where the search would wait for it, the sweeper finds it.
+        with suppress(errors.DatabaseUnavailable), services.database.transaction(wait=False) as db:
             now = clock.now(db)
             began = memory_bases.mark_mismatch(db, target.memory_base_id, target.generation, now)
             events.record_mismatch(db, began, now)
