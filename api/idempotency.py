@@ -190,7 +190,8 @@ def _response(answer: Answer) -> Response:
 
 def _is_rejection(error: Exception) -> bool:
     if isinstance(error, errors.MemorybaseError):
-        return error.status_code < 500
+        # The transaction that collided was rolled back, not those before it: a repetition keeps the ids.
+        return error.status_code < 500 and not isinstance(error, errors.ConstraintViolated)
     return isinstance(error, RequestValidationError | HTTPException)
 
 

@@ -18,7 +18,6 @@
     │   ├── TextRejected
     │   ├── VectorRejected
     │   └── SummaryRejected           the summarizer returned no summary
-    ├── ConstraintViolated            two writers used one unique key: read again and retry
     ├── StatementRefused              the database refused a statement: a defect in memorybase
     ├── ClaimLost                     another worker, a cancel or a delete took the job: stop
     └── CallerError                   the request is invalid; nothing was changed
@@ -34,6 +33,7 @@
         │   └── QuotaExceeded         a quota of the user or the key is used up until its window ends
         │       └── QuotaFull         a quota of what is stored: delete something
         └── Conflict                  409
+            ├── ConstraintViolated        another request stored the same at the same time: repeat the call
             ├── NameTaken
             ├── MessageConflict
             ├── RunConflict
@@ -216,12 +216,6 @@ class SummaryRejected(MessageFailure):
     code = "summary_rejected"
 
 
-class ConstraintViolated(MemorybaseError):
-    """A database constraint was violated."""
-
-    code = "constraint_violated"
-
-
 class StatementRefused(MemorybaseError):
     """The database refused a statement."""
 
@@ -322,6 +316,14 @@ class Conflict(CallerError):
 
     code = "conflict"
     status_code = 409
+
+
+class ConstraintViolated(Conflict):
+    """Another request stored the same at the same time; this one stored nothing. Send it again."""
+
+    # database/violations.py has the error for each constraint of the tables.
+    code = "constraint_violated"
+    retryable = True
 
 
 class NameTaken(Conflict):

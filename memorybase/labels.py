@@ -22,7 +22,7 @@ from memorybase.ids import CallerId
 from memorybase.messages import check_json
 from memorybase.models import Message
 from memorybase.queries import caller_ids, search_labels
-from memorybase.queries.ownership import check_flow, not_found, require_memory_base
+from memorybase.queries.ownership import check_flow, not_found, require, require_memory_base
 from memorybase.services import Services
 from memorybase.validation import check_text
 from memorybase.vectors.search import cut_query
@@ -79,7 +79,7 @@ def mark(services: Services, user_id: UUID, key_id: UUID | None, wanted: Mark) -
     _check(wanted)
     with services.database.transaction() as db:
         message_id = caller_ids.locate(db, wanted.message_id, wanted.flow_id)
-        message = db.get_one(Message, message_id)
+        message = require(db.get(Message, message_id), "message", message_id)  # it may be deleted meanwhile
         values = {
             "id": uuid4(),
             "user_id": user_id,

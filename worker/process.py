@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from uuid import UUID, uuid4
+from uuid import UUID, getnode, uuid4
 
 import psutil
 
@@ -45,8 +45,17 @@ log = telemetry.get_logger(__name__)
 
 
 def owner_prefix(settings: Settings) -> str:
-    """The prefix of the names of all workers on this host and data directory."""
-    return f"{socket.gethostname()}:{_directory_id(settings.data_dir)}:"
+    """The prefix of the names of all workers on this data directory whose pids this process can look up."""
+    mine = hashlib.sha256(f"{_directory_id(settings.data_dir)}:{_pid_space()}".encode()).hexdigest()[:12]
+    return f"{socket.gethostname()}:{mine}:"
+
+
+def _pid_space() -> str:
+    """Where a pid names one process: containers and machines of one host name may share a data directory."""
+    try:
+        return f"{Path('/proc/sys/kernel/random/boot_id').read_text()}:{Path('/proc/self/ns/pid').readlink()}"
+    except OSError:  # not Linux
+        return str(getnode())
 
 
 def _directory_id(directory: Path) -> str:

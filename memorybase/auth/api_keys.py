@@ -253,17 +253,17 @@ def _valid_keys(services: Services) -> _ValidKeys:
 
 
 def _look_up(services: Services, digest: bytes) -> credentials.StoredKey | None:
-    """The valid key with this hash, marked as used."""
+    """The valid key with this hash, marked as used; None if there is none. Raises Unauthorized for an invalid one."""
     now = datetime.now(UTC)
     with services.database.reading(snapshot=False) as db:
         key = credentials.key_by_hash(db, digest)
     if key is None or not hmac.compare_digest(key.key_hash, digest):
         return None
     if key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now):
-        return None
+        raise errors.Unauthorized
     if key.last_used_at is None or now - key.last_used_at >= MARK_USED_EVERY:
-        # The key is valid; a busy database must not fail the call for this mark.
-        with suppress(errors.DatabaseUnavailable), services.database.transaction(durable=False) as db:
+        # The key is valid; for this mark the call must neither fail nor wait. A later one tries again.
+        with suppress(errors.DatabaseUnavailable), services.database.transaction(apart=True, wait=False) as db:
             credentials.mark_key_used(db, key.id, now=now, unless_after=now - MARK_USED_EVERY)
     return key
 

@@ -2,6 +2,7 @@
 
     engine     Database: transaction() writes and commits, reading() sees one snapshot; callbacks after a commit
     postgresql its engine for PostgreSQL: timeouts, standbys, broken connections
+    violations the error for a constraint that a write violated
     replica    reads on a standby that has replayed what was committed before
     upsert     INSERT ... ON CONFLICT for both dialects; how many rows a statement wrote
     lookup     a row by its primary key, with a cached statement
@@ -14,7 +15,7 @@
     sqlite_copy  a copy of a SQLite database in use
     migrate    run Alembic from code
 
-Only `engine` commits. Nothing here knows a table of the domain.
+Only `engine` commits. Of the domain's tables nothing here knows more than their constraints.
 """
 
 from __future__ import annotations

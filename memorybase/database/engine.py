@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
+from sqlalchemy.orm.exc import ObjectDeletedError, StaleDataError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from memorybase import errors, tracing
-from memorybase.database import postgresql, statement_spans
+from memorybase.database import postgresql, statement_spans, violations
 from memorybase.database.replica import Replica
 
 AfterCommit = Callable[[], object]
@@ -53,22 +54,26 @@ class Database:
         return self.url.get_backend_name() == "sqlite"
 
     @contextmanager
-    def transaction(self, *, durable: bool = True, apart: bool = False) -> Iterator[OrmSession]:
+    def transaction(self, *, durable: bool = True, apart: bool = False, wait: bool = True) -> Iterator[OrmSession]:
         """A write transaction: commits at the end and then runs the callbacks, or rolls back on any error.
 
         Without `durable`, SQLite does not wait for the disk: a power cut may undo the commit until a durable one
         follows. Commits are never undone out of order. `apart`: it is not what the request does but bookkeeping for
-        it, and `before_commit` does not hold.
+        it, and `before_commit` does not hold. Without `wait`, raises DatabaseUnavailable at once where it would wait
+        for another writer, and waits for no disk or standby: for bookkeeping of reads, which must not wait for it.
         """
         # On SQLite take the write lock at the start: under WAL a reader that starts to write fails at once.
-        options = {"begin_immediate": self.sqlite_sync[durable]} if self.is_sqlite else {}
+        sync = self.sqlite_sync[durable and wait]
+        options: dict[str, Any] = {"begin_immediate": sync, "wait": wait} if self.is_sqlite else {}
         with (
             self._span("transaction"),
             _translate_errors(),
-            self._writer_lock(),
+            self._writer_lock(wait=wait),
             self.engine.connect() as opened,
             _session(opened, options) as db,
         ):
+            if not (wait or self.is_sqlite):
+                opened.exec_driver_sql(postgresql.WITHOUT_WAITING)
             yield db
             hook = _before_commit.get()
             if hook is not None and hook[0] is self and not apart:
@@ -100,11 +105,11 @@ class Database:
             _before_commit.reset(token)
 
     @contextmanager
-    def _writer_lock(self) -> Iterator[None]:
+    def _writer_lock(self, *, wait: bool) -> Iterator[None]:
         if not self.is_sqlite:
             yield
             return
-        if not self._writing.acquire(timeout=SQLITE_BUSY_MILLISECONDS / 1_000):
+        if not self._writing.acquire(timeout=SQLITE_BUSY_MILLISECONDS / 1_000 if wait else 0):
             raise errors.DatabaseUnavailable("The database failed: another writer holds it for too long")
         try:
             yield
@@ -234,17 +239,13 @@ def _translate_errors() -> Iterator[None]:
     except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError) as exc:
         raise errors.DatabaseUnavailable(cause=_first_line(exc)) from None
     except sa.exc.IntegrityError as exc:
-        raise errors.ConstraintViolated(constraint=_constraint(exc)) from None
+        raise violations.error_of(exc) from None
+    except (StaleDataError, ObjectDeletedError):
+        raise violations.Gone from None
     except sa.exc.DBAPIError as exc:
         if exc.connection_invalidated:
             raise errors.DatabaseUnavailable(cause=_first_line(exc)) from None
         raise errors.StatementRefused(f"The database refused a statement: {type(exc.orig).__name__}") from None
-
-
-def _constraint(exc: sa.exc.IntegrityError) -> str:
-    """The constraint's name on PostgreSQL; on SQLite its table and columns."""
-    name = getattr(getattr(exc.orig, "diag", None), "constraint_name", None)
-    return name or _first_line(exc).rpartition(": ")[2]
 
 
 def _first_line(exc: sa.exc.SQLAlchemyError) -> str:
@@ -277,16 +278,16 @@ def _sqlite_engine(url: sa.URL, pool_size: int) -> sa.Engine:
     def _begin(connection: sa.Connection) -> None:
         options = connection.get_execution_options()
         if sync := options.get("begin_immediate"):
-            _begin_immediate(connection, sync=sync)
+            _begin_immediate(connection, sync=sync, wait=options.get("wait", True))
         elif options.get("begin", True):
             connection.exec_driver_sql("BEGIN")
 
     return engine
 
 
-def _begin_immediate(connection: sa.Connection, *, sync: str) -> None:
+def _begin_immediate(connection: sa.Connection, *, sync: str, wait: bool) -> None:
     """Begin as soon as no other process writes; `sync` is SQLite's `synchronous` for this transaction."""
-    deadline = time.monotonic() + SQLITE_BUSY_MILLISECONDS / 1_000
+    deadline = time.monotonic() + (SQLITE_BUSY_MILLISECONDS / 1_000 if wait else 0)
     cursor = connection.connection.cursor()
     cursor.execute(f"PRAGMA synchronous = {sync}")
     cursor.execute("PRAGMA busy_timeout = 0")
@@ -295,7 +296,7 @@ def _begin_immediate(connection: sa.Connection, *, sync: str) -> None:
             try:
                 cursor.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
                     raise sa.exc.OperationalError("BEGIN IMMEDIATE", None, error) from None
             else:
                 return

@@ -18,7 +18,7 @@ from uuid import UUID
 from memorybase_client.prompts import identified
 
 from memorybase import messages
-from memorybase.errors import CallerError, InvalidRequest, NotFound, RateLimited
+from memorybase.errors import CallerError, InvalidRequest, NotFound
 from memorybase.ids import CallerId
 from memorybase.ingestion.capture import CaptureRequest, capture
 from memorybase.services import Services
@@ -69,9 +69,9 @@ def receive(services: Services, user_id: UUID, flow_id: UUID, content: bytes, co
         try:
             for request in _requests(user_id, run):
                 capture(services, user_id, flow_id, request)
-        except (NotFound, RateLimited):
-            raise  # the exporter sends it again later
         except CallerError as error:
+            if error.retryable or isinstance(error, NotFound):
+                raise  # the exporter sends it again later
             report.reject(run.spans, str(error))
     return report
 

@@ -163,7 +163,7 @@ def _add_group(services: Services, entry: KnowledgeBase, group: dict[UUID, NewDo
         try:
             written, failed = _write(services, entry, plan.writes)
         except errors.CollectionMissing:
-            entry = _rebuilt(services, entry)
+            entry = rebuilt(services, entry)
             continue
         results |= failed
         entry, committed = _commit(services, entry, written, plan.updates, stored)
@@ -175,11 +175,12 @@ def _add_group(services: Services, entry: KnowledgeBase, group: dict[UUID, NewDo
     raise errors.Conflict("Other writers keep replacing these documents; try again", field="documents")
 
 
-def _rebuilt(services: Services, entry: KnowledgeBase) -> KnowledgeBase:
-    """The entry with its new collection after a rebuild; raises CollectionMissing if there was none."""
+def rebuilt(services: Services, entry: KnowledgeBase) -> KnowledgeBase:
+    """The entry, whose collection is missing, with its new one after a rebuild. Raises NotFound if the knowledge base
+    was deleted meanwhile, and CollectionMissing if there was no rebuild."""
     with services.database.reading() as db:
-        current = knowledge_bases.fetch_living(db, entry.id)
-    if current is None or current.collection_id == entry.collection_id:
+        current = require(knowledge_bases.fetch_living(db, entry.id), "knowledge base", entry.name)
+    if current.collection_id == entry.collection_id:
         raise errors.CollectionMissing
     return current
 
@@ -336,16 +337,23 @@ def nearest(
     except errors.TextRejected as exc:
         raise errors.InvalidRequest("The embedding model cannot encode this query", field="query") from exc
     first = max(FIRST_FETCH, 2 * top_k)
-    found = query_until_enough(
-        services.vectors,
-        _collection(entry),
-        vector,
-        ((None, min(first * FETCH_GROWTH**round_, MAX_FETCH)) for round_ in range(FETCH_ROUNDS)),
-        lambda hits: _verified(services, entry, [hit for hit in hits if hit.score >= min_score], metadata),
-        enough=top_k,
-        min_score=min_score,
-        texts=True,
-    )
+
+    def query_collection(entry: KnowledgeBase) -> list[DocumentHit]:
+        return query_until_enough(
+            services.vectors,
+            _collection(entry),
+            vector,
+            ((None, min(first * FETCH_GROWTH**round_, MAX_FETCH)) for round_ in range(FETCH_ROUNDS)),
+            lambda hits: _verified(services, entry, [hit for hit in hits if hit.score >= min_score], metadata),
+            enough=top_k,
+            min_score=min_score,
+            texts=True,
+        )
+
+    try:
+        found = query_collection(entry)
+    except errors.CollectionMissing:
+        found = query_collection(rebuilt(services, entry))
     return sorted(found, key=lambda hit: (-hit.score, hit.id, hit.chunk_index))[:top_k]
 
 

@@ -333,7 +333,11 @@ def rebuild(services: Services, user_id: UUID, name: str) -> int:
         old_collection = entry.collection_name
         entry.collection_name, entry.collection_id, entry.embedder = collection.name, collection.id, embedder.identity
         entry.chunker = chunker_for(services.settings, embedder).identity
-    count = documents.write_all(services, entry)
+    try:
+        count = documents.write_all(services, entry)
+    except errors.CollectionMissing:
+        documents.rebuilt(services, entry)  # it was deleted meanwhile
+        raise
     write_metadata(services, entry)
     if old_collection is not None:
         _drop_unused(services, entry.id, old_collection)

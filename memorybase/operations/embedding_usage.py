@@ -11,13 +11,14 @@ from memorybase.queries import embedding_usage
 from memorybase.services import Services
 
 
-def store(services: Services) -> None:
-    """Add this process's usage to the sums. Raises DatabaseUnavailable and keeps it for the next call."""
+def store(services: Services, *, wait: bool = True) -> None:
+    """Add this process's usage to the sums. Raises DatabaseUnavailable and keeps it for the next call. `wait`: see
+    `Database.transaction`."""
     taken = usage.OF_THIS_PROCESS.take()
     if not taken:
         return
     try:
-        with services.database.transaction() as db:
+        with services.database.transaction(wait=wait) as db:
             embedding_usage.add(db, taken)
     except BaseException:
         usage.OF_THIS_PROCESS.add_all(taken)

@@ -7,6 +7,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
@@ -239,8 +240,9 @@ class Exposition:
             return self._vitals, self._parts
 
     def _read_usage(self, services: Services) -> None:
+        with suppress(errors.EnvironmentFailure):  # the next scrape stores it
+            embedding_usage.store(services, wait=False)
         try:
-            embedding_usage.store(services)
             self._usage = embedding_usage.read(services)
         except errors.EnvironmentFailure:
             self._usage = {}

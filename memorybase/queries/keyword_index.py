@@ -198,14 +198,21 @@ def _known(dialect: str) -> sa.Executable:
 
 
 def occurrences(
-    db: OrmSession, terms: Collection[int], within: Sequence[Range] | None = None, *, limit: int | None = None
+    db: OrmSession, terms: Collection[int], within: Sequence[Range] | None = None
 ) -> dict[int, Occurrences]:
-    """The terms' postings, in all sessions or within the ranges of some; at most `limit` of each."""
-    limited = limit is not None
-    statement = _anywhere(limited=limited) if within is None else _within(len(within), limited=limited)
+    """The terms' postings, in all sessions or within the ranges of some."""
+    statement = _anywhere(limited=False) if within is None else _within(len(within))
     bounds = {name: bound for number, each in enumerate(within or ()) for name, bound in _bounds(number, each).items()}
-    found = _occurrences(db, statement, terms, {"limit": limit, **bounds})
-    return {term: Occurrences(each.positions[:limit], each.times[:limit]) for term, each in found.items()}
+    return _occurrences(db, statement, terms, bounds)
+
+
+def some_occurrences(db: OrmSession, terms: Collection[int], *, limit: int) -> dict[int, Occurrences]:
+    """At most `limit` of each term's postings."""
+    some: dict[int, Occurrences] = {}
+    for term in terms:  # a statement's limit is of all its terms together
+        found = _occurrences(db, _anywhere(limited=True), [term], {"limit": limit})[term]
+        some[term] = Occurrences(found.positions[:limit], found.times[:limit])
+    return some
 
 
 def occurrences_at(db: OrmSession, terms: Collection[int], positions: Collection[int]) -> dict[int, Occurrences]:
@@ -214,11 +221,13 @@ def occurrences_at(db: OrmSession, terms: Collection[int], positions: Collection
     return _occurrences(db, _at_positions(), terms, {"positions": list(positions), "blocks": list(blocks)})
 
 
-def positions_of(db: OrmSession, terms: Collection[int], *, most: int) -> list[int]:
-    """The positions with any of these terms; if there are more than `most`, more than so many of them."""
+def positions_of(db: OrmSession, terms: Collection[int], *, forms: int, most: int) -> list[int]:
+    """The positions with any of these terms; if there are more than `most`, more than so many of them. `forms`: so many
+    of the terms a message may have."""
+    limit = (most + 1) * forms  # of rows; so many rows are of more than `most` positions
     found: set[int] = set()
     for some in pages(terms):
-        for each in _occurrences(db, _anywhere(limited=True), some, {"limit": most + 1}).values():
+        for each in _occurrences(db, _anywhere(limited=True), some, {"limit": limit}).values():
             found.update(each.positions.tolist())
         if len(found) > most:
             break
@@ -241,9 +250,9 @@ def _at_positions() -> Postings:
 
 
 @lru_cache
-def _within(ranges: int, *, limited: bool) -> Postings:
+def _within(ranges: int) -> Postings:
     either = [sa.or_(sa.false(), *(_is_between(kind, number) for number in range(ranges))) for kind in ("row", "block")]
-    return _select(*either, limited=limited)
+    return _select(*either, limited=False)
 
 
 def _is_between(kind: str, number: int) -> sa.ColumnElement[bool]:

@@ -253,7 +253,9 @@ def redact_uses(db: OrmSession, flow_id: UUID, message_ids: Messages) -> None:
     for use_id, message_id in links:
         ids_by_use.setdefault(use_id, set()).add(message_id)
     for use_id, ids in ids_by_use.items():
-        use = db.get_one(MemoryUse, use_id)
+        use = db.get(MemoryUse, use_id)
+        if use is None:  # deleted since the links were read
+            continue
         use.messages = redact_messages(use.messages, use.sources, ids)
         use.memory_use_summary = None
     db.flush()

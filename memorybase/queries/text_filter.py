@@ -22,13 +22,16 @@ MAX_FLOWS = 1_000  # newest flows whose messages are searched for the words
 RARE = 2_000  # with so many messages at most, a word's sessions are looked up; else sessions are looked through
 
 
+Keys = Sequence[tuple[UUID, tuple[tuple[int, ...], ...]]]  # of each flow, the keys of each word
+
+
 @dataclass(frozen=True, slots=True)
 class TextFilter:
-    """`keys`: of each flow, the keys of each word. `positions`: of messages with the rarest word. `sessions`: those
-    with the text in their id, title or end user. None: too many."""
+    """`positions`: of messages with the rarest word. `sessions`: those with the text in their id, title or end user.
+    None: too many."""
 
     text: str
-    keys: Sequence[tuple[UUID, tuple[tuple[int, ...], ...]]]
+    keys: Keys
     positions: Sequence[int] | None
     sessions: Sequence[UUID] | None
 
@@ -108,18 +111,21 @@ def read_filter(
     user_id: UUID,
     flow_id: UUID | None,
     text: str,
-    keys: Sequence[tuple[UUID, tuple[tuple[int, ...], ...]]],
+    keys: Keys,
 ) -> TextFilter:
-    """The filter for the user's flows, or for one. `keys`: of each flow, the keys of each word."""
-    words = len(keys[0][1]) if keys else 0
-    rarest = rarest_positions(db, [[key for _, of_flow in keys for key in of_flow[word]] for word in range(words)])
+    """The filter for the user's flows, or for one."""
+    rarest = rarest_positions(db, keys)
     sessions = _sessions(db, user_id, flow_id, text)
     return TextFilter(text, keys, rarest, sessions if len(sessions) <= RARE else None)
 
 
-def rarest_positions(db: OrmSession, words: Sequence[Sequence[int]]) -> Sequence[int] | None:
-    """The positions of messages with the rarest of these words, each given as its keys; None if they are too many."""
-    found = [keyword_index.positions_of(db, keys, most=RARE) for keys in words]
+def rarest_positions(db: OrmSession, keys: Keys) -> Sequence[int] | None:
+    """The positions of messages with the rarest of the words; None if they are too many."""
+    found: list[list[int]] = []
+    for forms in zip(*(of_flow for _, of_flow in keys), strict=True):  # of one word, by flow
+        most_forms = max(len(of_flow) for of_flow in forms)
+        terms = [key for of_flow in forms for key in of_flow]
+        found.append(keyword_index.positions_of(db, terms, forms=most_forms, most=RARE))
     rarest = min(found, key=len, default=[])
     return rarest if len(rarest) <= RARE else None
 

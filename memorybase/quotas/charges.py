@@ -1,4 +1,4 @@
-"""What captures and searches call. A capture is charged in its transaction, once it knows what of it is new."""
+"""What captures, restorations and searches call. What is stored is charged in its transaction, once it is known."""
 
 from __future__ import annotations
 
@@ -55,6 +55,10 @@ class Charge:
                 if not is_settled and not people.is_known(self._services, bound, end_user_id):
                     raise _MustWait(bound, units, end_user_id)
         self._spend(self._caller.messages, units)
+
+    def restored(self, units: int) -> None:
+        """Charge deleted messages that are stored again: they are no new ones of the day, nor is their end user."""
+        self._spend(tuple(each for each in self._caller.messages if each.quota == "stored_messages"), units)
 
     def search(self) -> None:
         self._spend(self._caller.searches, 1)

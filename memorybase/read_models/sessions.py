@@ -263,7 +263,7 @@ def _resolved(
         words = analyzer.analyzer(services.settings.keyword_language)
         asked = words.asked(query.find, partial(postings.languages_of, db, [flow_id]))
         keys = tuple(analyzer.term_keys(flow_id, term, asked) for term in asked.terms)
-        rarest = rarest_positions(db, keys)
+        rarest = rarest_positions(db, [(flow_id, keys)])
     return replace(query, flow_id=flow_id, run_id=run_id, find_keys=keys, find_positions=rarest), base
 
 

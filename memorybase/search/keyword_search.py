@@ -330,7 +330,7 @@ def _read(
     chosen = complete or (terms[0] if terms else ())
     limit = None if complete else POSTINGS_READ
     if known is None:
-        return postings.occurrences(db, chosen, limit=limit)
+        return postings.occurrences(db, chosen) if limit is None else postings.some_occurrences(db, chosen, limit=limit)
     return {key: Occurrences(known[key].positions[:limit], known[key].times[:limit]) for key in chosen}
 
 

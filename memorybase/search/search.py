@@ -107,7 +107,10 @@ class _Answer(NamedTuple):
 def _answer(services: Services, user_id: UUID, request: SearchRequest) -> _Answer:
     sought = corrections.sought_by(services, request)
     wanted = corrections.widened(request) if sought else request
-    question, chosen, rows = _choose(services, user_id, wanted)
+    try:
+        question, chosen, rows = _choose(services, user_id, wanted)
+    except vector_search.Superseded:  # the memory bases of now, or NotFound
+        question, chosen, rows = _choose(services, user_id, wanted)
     if question is None:
         return _Answer([], None)
     hits = hits_of(services, wanted, question.sought, chosen, rows)

@@ -202,13 +202,26 @@ def _next_answer(services: Services, nearest: Nearest) -> Nearest:
     return nearest._replace(hits=hits, limit=limit, further=tuple(further))
 
 
+class Superseded(errors.CollectionMissing):
+    """The collection was dropped, because the memory base was deleted or regenerated during the search."""
+
+
+def _is_serving(services: Services, target: Target) -> bool:
+    with services.database.reading() as db:
+        base = memory_bases.fetch_any_base(db, target.memory_base_id)
+        return base is not None and base.deleting_at is None and base.serving == target.generation
+
+
 @contextmanager
 def _marking_mismatch(services: Services, target: Target) -> Iterator[None]:
     """Show the memory base's mismatch at once if its collection turns out to be missing."""
     try:
         yield
     except errors.CollectionMissing:
-        with suppress(errors.DatabaseUnavailable), services.database.transaction(durable=False) as db:
+        if not _is_serving(services, target):
+            raise Superseded from None
+        # Where the search would wait for it, the sweeper finds it.
+        with suppress(errors.DatabaseUnavailable), services.database.transaction(wait=False) as db:
             now = clock.now(db)
             began = memory_bases.mark_mismatch(db, target.memory_base_id, target.generation, now)
             events.record_mismatch(db, began, now)

@@ -46,8 +46,9 @@ from memorybase.queries import (
 )
 from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.message_changes import NOBODY, Attribution
-from memorybase.queries.ownership import not_found, resolve_flow
+from memorybase.queries.ownership import not_found, require, resolve_flow
 from memorybase.queries.sessions import SessionRow
+from memorybase.quotas.charges import Charge, charged
 from memorybase.services import Services
 from memorybase.sessions import relinking
 from memorybase.sessions.edits import RemovedFrom
@@ -123,8 +124,14 @@ def restore_message(
     Searches find it from this commit on. Returns the ids of the repair jobs.
 
     Raises NotFound after the retention or if the message has expired, MessageConflict if a message with its id was
-    captured since.
+    captured since, QuotaFull.
     """
+    return charged(services, user_id, lambda charge: _restore(services, user_id, message_id, attribution, charge))
+
+
+def _restore(
+    services: Services, user_id: UUID, message_id: UUID, attribution: Attribution, charge: Charge
+) -> list[UUID]:
     with services.database.transaction() as db:
         bases, session, kept = _locked(db, services, user_id, message_id)
         now = clock.now(db)
@@ -137,6 +144,7 @@ def restore_message(
             raise errors.MessageConflict(
                 "A message with this id was captured after the deletion", field="message_id", value=message_id
             )
+        charge.restored(1)
         row = _row(db, services, session, kept, now)
         messages.insert_messages(db, [row])
         index.add(db, session, [row], {message_id: index.analyze(services, row["role"], row["content"])})
@@ -161,7 +169,7 @@ def restore_message(
 
 def _has_expired(db: OrmSession, session: SessionRow, kept: RestorableMessage, now: datetime) -> bool:
     """Whether a retention rule would delete the restored message."""
-    flow = db.get_one(Flow, session.flow_id)
+    flow = require(db.get(Flow, session.flow_id), "flow", session.flow_id)
     expiry = retention.expiry_of(flow, session, now)
     captured_at: datetime = restorable_messages.from_json(kept.message)["captured_at"]
     return expiry is not None and captured_at <= expiry.before

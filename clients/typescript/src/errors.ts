@@ -189,11 +189,6 @@ export class SummaryRejected extends MessageFailure {
   static override readonly code: string = "summary_rejected";
 }
 
-/** A database constraint was violated. */
-export class ConstraintViolated extends MemorybaseError {
-  static override readonly code: string = "constraint_violated";
-}
-
 /** The database refused a statement. */
 export class StatementRefused extends MemorybaseError {
   static override readonly code: string = "statement_refused";
@@ -257,6 +252,11 @@ export class QuotaExceeded extends RateLimited {
 /** A quota of what is stored is used up. See details.freed_by. */
 export class QuotaFull extends QuotaExceeded {
   static override readonly code: string = "quota_full";
+}
+
+/** Another request stored the same at the same time; this one stored nothing. Send it again. */
+export class ConstraintViolated extends Conflict {
+  static override readonly code: string = "constraint_violated";
 }
 
 /** This name is already in use. Choose another. */

@@ -86,9 +86,12 @@ def stored_summary(db: OrmSession, key: SummaryKey) -> SummaryState:
     return SummaryState(key, StoredSummary(text, str(row.last_message_id)), row.requested_seq)
 
 
-def request_summary(services: Services, key: SummaryKey, expired: Record, *, rebuild: bool = False) -> None:
-    """Request a summary that ends with this record, unless that is requested already; `rebuild`: in any case."""
-    with services.database.transaction() as db:
+def request_summary(
+    services: Services, key: SummaryKey, expired: Record, *, rebuild: bool = False, wait: bool = True
+) -> None:
+    """Request a summary that ends with this record, unless that is requested already; `rebuild`: in any case. `wait`:
+    see `Database.transaction`."""
+    with services.database.transaction(wait=wait) as db:
         session = sessions.fetch_session(db, key.flow_id, key.session_id)
         if session is None or session.deleted_at is not None:
             return
@@ -112,11 +115,12 @@ def request_summary(services: Services, key: SummaryKey, expired: Record, *, reb
 
 
 def request_if_needed(services: Services, summary: SummaryState, expired: Record | None) -> None:
-    """Request the summary that a history needs, unless it is requested already. A failure is logged only."""
+    """Request the summary that a history needs, unless it is requested already or the history would wait for it. A
+    failure is logged only."""
     if expired is None or expired.seq <= summary.requested_seq:
         return
     try:
-        request_summary(services, summary.key, expired)
+        request_summary(services, summary.key, expired, wait=False)
     except (errors.DatabaseUnavailable, errors.ConstraintViolated) as error:
         # The view is complete without it, and the next read requests it again.
         log.warning("summary_not_requested", error_code=error.code)

@@ -23,6 +23,7 @@ from harness.waiting import wait_until
 
 from api import idempotency
 from api.contract.parts import operations
+from memorybase import errors
 from memorybase import idempotency as claims
 from memorybase.database.engine import Database
 from memorybase.models import (
@@ -387,6 +388,18 @@ def test_a_rejected_request_is_forgotten(stage: Setup) -> None:
         api.refused("POST", "/memories", status, json=body, headers={HEADER: key})
         assert stage.rows() == []
     api.call("POST", "/memories", json={"name": "f", "flow_id": "support"}, headers={HEADER: key}, expect=201)
+
+
+def test_a_request_that_collided_keeps_its_ids_for_a_repetition(stage: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
+    def collide(*_: object, **__: object) -> None:
+        raise errors.ConstraintViolated
+
+    with monkeypatch.context() as patch:
+        patch.setattr(flows, "create_flow", collide)
+        stage.api.refused("POST", "/flows", 409, json={"name": "f"}, headers={HEADER: "k"})
+    (row,) = stage.rows()
+    stage.api.call("POST", "/flows", json={"name": "f"}, headers={HEADER: "k"}, expect=201)
+    assert stage.rows()[0].operation_id == row.operation_id
 
 
 def test_an_unreadable_body_is_forgotten(stage: Setup) -> None:

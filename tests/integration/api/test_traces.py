@@ -16,7 +16,9 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from memorybase import errors
 from memorybase.auth import api_keys
+from memorybase.integrations import spans
 from memorybase.quotas.bounds import Quotas
 
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
@@ -283,6 +285,15 @@ def test_another_users_flow_is_404(api: Api) -> None:
 def test_a_key_that_may_only_read_is_refused(api: Api) -> None:
     api.of_user("local", "read").refused("POST", PATH, 403, json=export(span(BOAT)))
     assert stored(api) == []
+
+
+def test_a_collision_with_another_request_is_not_refused_for_good(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def collide(*_: object) -> None:
+        raise errors.ConstraintViolated
+
+    monkeypatch.setattr(spans, "capture", collide)
+    error = api.refused("POST", PATH, 409, json=export(span(BOAT, answer=NOTED)))
+    assert (error["code"], error["retryable"]) == ("constraint_violated", True)
 
 
 def test_beyond_a_quota_the_exporter_is_told_to_try_again(api: Api) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,7 +29,7 @@ from memorybase.services import Services
 from memorybase.settings import Settings
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.chunk_ids import parse_chunk_id
-from memorybase.vectors.store import CollectionRef, VectorRecord
+from memorybase.vectors.store import CollectionRef, VectorHit, VectorRecord
 
 pytestmark = pytest.mark.both_databases
 
@@ -647,10 +647,51 @@ def test_a_document_added_during_the_deletion_restores_nothing(desk: Desk) -> No
         registry.delete(desk.services, desk.user_id, "notes")
 
     desk.vectors.after_upsert = delete_meanwhile
-    with pytest.raises((errors.NotFound, errors.CollectionMissing)):
+    with pytest.raises(errors.NotFound):
         desk.add(NewDocument("zebra"))
 
     assert (desk.listed(), desk.rows(), desk.vectors.names()) == ([], 0, [])
+
+
+def before_the_query(desk: Desk, monkeypatch: pytest.MonkeyPatch, act: Callable[..., object]) -> None:
+    """Do this with the knowledge base when a search is about to ask the store."""
+    query = desk.vectors.query
+
+    def act_first(*args: Any, **options: Any) -> list[VectorHit]:
+        monkeypatch.undo()
+        act(desk.services, desk.user_id, "notes")
+        return query(*args, **options)
+
+    monkeypatch.setattr(desk.vectors, "query", act_first)
+
+
+def test_a_search_during_the_deletion_finds_no_knowledge_base(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.create()
+    before_the_query(desk, monkeypatch, registry.delete)
+    with pytest.raises(errors.NotFound):
+        desk.search("zebra")
+
+
+def test_a_search_while_the_collection_is_replaced_asks_the_new_one(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.create()
+    desk.add(NewDocument("zebra", id="z"))
+    before_the_query(desk, monkeypatch, registry.rebuild)
+    assert [hit.id for hit in desk.search("zebra")] == ["z"]
+
+
+def test_a_rebuild_during_the_deletion_finds_no_knowledge_base(desk: Desk) -> None:
+    desk.create()
+    desk.add(*(NewDocument(f"text {number}", id=str(number)) for number in range(knowledge_documents.WRITE_BATCH + 1)))
+
+    def delete_meanwhile(_ref: CollectionRef, _records: Sequence[VectorRecord]) -> None:
+        desk.vectors.after_upsert = None
+        registry.delete(desk.services, desk.user_id, "notes")
+
+    desk.vectors.after_upsert = delete_meanwhile
+    with pytest.raises(errors.NotFound):
+        registry.rebuild(desk.services, desk.user_id, "notes")
 
 
 def test_a_lost_collection_is_rebuilt_from_the_documents(desk: Desk) -> None:

@@ -17,7 +17,7 @@ from memorybase.conversation.chat_memory.memories import ChatSelector, MemoryKey
 from memorybase.models import QuotaCounter, QuotaEndUser
 from memorybase.quotas import people, recount
 from memorybase.quotas.bounds import acting_as
-from memorybase.sessions import edits
+from memorybase.sessions import edits, restoring
 
 pytestmark = pytest.mark.both_databases  # locks and correlated deletes differ
 
@@ -54,6 +54,27 @@ def test_a_deletion_makes_room(limited: Limited) -> None:
     assert limited.used("stored_messages") == 1
     assert limited.say("three")
     assert not limited.say("four")
+
+
+def test_a_restored_message_counts(limited: Limited) -> None:
+    world = limited.world
+    limited.set(stored_messages=2, messages_per_day=3)
+    deleted = [world.say("s1", text).messages[0].id for text in ("one", "two")]
+    for message_id in deleted:
+        edits.delete_message(world.services, world.user_id, message_id)
+    sweep(limited)
+    assert limited.say("three")
+    restoring.restore_message(world.services, world.user_id, deleted[0])
+    assert limited.used("messages_per_day") == 3
+    with pytest.raises(errors.QuotaFull):
+        restoring.restore_message(world.services, world.user_id, deleted[1])
+    limited.set(stored_messages=3)
+    restoring.restore_message(world.services, world.user_id, deleted[1])
+    assert limited.used("stored_messages") == 3
+    with pytest.raises(errors.NotFound):
+        restoring.restore_message(world.services, world.user_id, deleted[1])
+    sweep(limited)
+    assert limited.used("stored_messages") == 3
 
 
 def test_a_recount_keeps_what_is_granted_meanwhile(limited: Limited, monkeypatch: pytest.MonkeyPatch) -> None:

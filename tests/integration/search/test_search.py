@@ -34,7 +34,7 @@ from memorybase.search.scoring import MIN_SCORE
 from memorybase.sessions import edits
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.chunk_ids import chunk_id
-from memorybase.vectors.store import VectorRecord
+from memorybase.vectors.store import VectorHit, VectorRecord
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -411,6 +411,32 @@ def test_a_memory_base_that_is_being_deleted_is_not_found(
     with pytest.raises(errors.NotFound):
         world.search("zebra", memory_base_id=base_id)
     assert world.search("zebra", flow_id=flow_id) == []
+
+
+@each_row("mode", ["dense", "hybrid"])
+def test_a_memory_base_is_deleted_during_the_search(
+    world: Corpus, vectors: InMemoryVectors, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def delete_before_the_query(base_id: UUID) -> None:
+        query = vectors.query
+
+        def delete_first(*args: Any, **options: Any) -> list[VectorHit]:
+            monkeypatch.undo()
+            assert deletion.delete_memory_base(world.product.services, world.user_id, base_id)
+            return query(*args, **options)
+
+        monkeypatch.setattr(vectors, "query", delete_first)
+
+    flow_id = world.flow()
+    kept, named, other = (world.base(flow_id) for _ in range(3))
+    (wanted,) = world.say(flow_id, "zebra")
+    for base_id in (kept, named, other):
+        world.ingest(base_id)
+    delete_before_the_query(named)
+    with pytest.raises(errors.NotFound):
+        world.search("zebra", memory_base_id=named, mode=mode)
+    delete_before_the_query(other)
+    assert [hit.message_id for hit in world.search("zebra", flow_id=flow_id, mode=mode)] == [wanted]
 
 
 # What is pending.

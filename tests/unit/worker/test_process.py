@@ -31,6 +31,24 @@ def test_another_data_directory_is_another_prefix(tmp_path: Path) -> None:
     assert len(prefixes) == 2
 
 
+def test_another_namespace_of_pids_is_another_prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two containers with one host name and one data directory, each would take the other's workers for dead."""
+    settings = Settings(data_dir=tmp_path)
+    here = process.owner_prefix(settings)
+    assert here == process.owner_prefix(settings)
+    monkeypatch.setattr(Path, "readlink", lambda _path: Path("pid:[1]"))
+    assert process.owner_prefix(settings) != here
+
+
+def test_another_machine_is_another_prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings(data_dir=tmp_path)
+    here = process.owner_prefix(settings)
+    read_text = Path.read_text
+    booted = {Path("/proc/sys/kernel/random/boot_id"): "another"}
+    monkeypatch.setattr(Path, "read_text", lambda path: booted.get(path) or read_text(path))
+    assert process.owner_prefix(settings) != here
+
+
 def test_a_reused_pid_is_not_the_predecessor(tmp_path: Path) -> None:
     prefix = process.owner_prefix(Settings(data_dir=tmp_path))
     me = psutil.Process()

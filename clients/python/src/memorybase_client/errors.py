@@ -200,12 +200,6 @@ class SummaryRejected(MessageFailure):
     code = "summary_rejected"
 
 
-class ConstraintViolated(MemorybaseError):
-    """A database constraint was violated."""
-
-    code = "constraint_violated"
-
-
 class StatementRefused(MemorybaseError):
     """The database refused a statement."""
 
@@ -282,6 +276,12 @@ class QuotaFull(QuotaExceeded):
     """A quota of what is stored is used up. See details["freed_by"]."""
 
     code = "quota_full"
+
+
+class ConstraintViolated(Conflict):
+    """Another request stored the same at the same time; this one stored nothing. Send it again."""
+
+    code = "constraint_violated"
 
 
 class NameTaken(Conflict):
