@@ -37,13 +37,13 @@ def compact(services: Services) -> bool:
         due = residues.files_due(db)
     is_turn = due is not None and heartbeats.take_turn(services.database, TURN, every)
     if due is not None and is_turn:
-        started = time.monotonic()
         if embedded:
+            started = time.monotonic()
             chroma_files.compact(chroma)
             locks.rewrite_log(wiring.redis_client(services.settings))
+            log.info("files_compacted", seconds=round(time.monotonic() - started, 3))
         with services.database.transaction(durable=False) as db:
             residues.remove(db, due)
-        log.info("files_compacted", seconds=round(time.monotonic() - started, 3))
     if is_turn or heartbeats.take_turn(services.database, LOG_TURN, LOG_EVERY):
         _truncate_log(services)
     return is_turn
