@@ -406,6 +406,8 @@ RULES: dict[str, Rule] = {
     "get_usage": Rule([], []),
     "preview_retention": REFUSED,
     "list_retention_passes": REFUSED,
+    "list_erasures": REFUSED,
+    "get_erasure": REFUSED,
     "place_hold": REFUSED,
     "list_holds": REFUSED,
     "lift_hold": REFUSED,

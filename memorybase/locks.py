@@ -114,6 +114,14 @@ class RedisHeldLock:
             self._calls.release_later(self._lock)
 
 
+def rewrite_log(client: Redis) -> None:
+    """Have the server replace its append-only file by one that holds only living keys. Raises LockUnavailable."""
+    try:
+        client.bgrewriteaof()
+    except RedisError as error:
+        raise LockUnavailable(operation="rewrite_log", reason=type(error).__name__) from error
+
+
 def lock_key(memory_base_id: UUID, session_id: str) -> str:
     """The Redis key of a session's lock."""
     digest = hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()

@@ -27,7 +27,9 @@ class AuditFilter(BaseModel):
     """Which entries to list."""
 
     key_id: UUID | None = Field(default=None, description="Only what this API key did.")
-    operation: Name | None = Field(default=None, description="Only this operation.")
+    operation: Name | None = Field(
+        default=None, description="Only operations with this in their name, such as `erase`; case does not matter."
+    )
     kind: Kind | None = Field(default=None, description="Only changes, reads, refusals or checkpoints.")
     since: Moment | None = Field(
         default=None, description="Only entries from this time on. Inclusive, like `until`. Without a time zone: UTC."

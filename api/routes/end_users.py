@@ -15,7 +15,7 @@ from memorybase.queries.end_users import EndUserOrder
 from memorybase.read_models import end_users
 from memorybase.read_models.end_users import EndUserDetails, EndUserView, ProfileView
 from memorybase.sessions import edits
-from memorybase.sessions.erasure import Erasure
+from memorybase.sessions.receipts import ErasureReceipt
 from memorybase.standing.profile import MAX_ITEMS
 
 router = keyed_router("sessions")
@@ -65,6 +65,6 @@ def get_end_user_profile(
 
 
 @router.delete("/end-users/{end_user_id}")
-def erase_end_user(end_user_id: EndUserId, services: ServicesDep, caller: Writer) -> Erasure:
+def erase_end_user(end_user_id: EndUserId, services: ServicesDep, caller: Writer) -> ErasureReceipt:
     """Delete every session of an end user, in all flows. The response counts what was deleted."""
     return edits.erase_end_user(services, caller.user_id, end_user_id)

@@ -17,6 +17,8 @@ from memorybase.retention import holds, preview, receipts
 from memorybase.retention.holds import HoldView
 from memorybase.retention.preview import RetentionPreviews
 from memorybase.retention.receipts import RetentionPassView
+from memorybase.sessions import receipts as erasure_receipts
+from memorybase.sessions.receipts import ErasureReceipt
 
 router = keyed_router("retention")
 
@@ -46,6 +48,24 @@ def list_retention_passes(
 ) -> Page[RetentionPassView]:
     """List the receipts of what expired, newest first, also of flows that are deleted by now."""
     return receipts.list_passes(services, caller.user_id, page, flow_id=flow_id)
+
+
+@router.get("/erasures")
+def list_erasures(
+    services: ServicesDep, caller: Reader, page: PageDep, end_user_id: EndUserFilter = None
+) -> Page[ErasureReceipt]:
+    """List the receipts of erased end users and deleted sessions, newest first."""
+    return erasure_receipts.list_receipts(services, caller.user_id, page, end_user_id=end_user_id)
+
+
+@router.get("/erasures/{erasure_id}")
+def get_erasure(
+    erasure_id: Annotated[SentUuid, Path(description="The UUID of the receipt.")],
+    services: ServicesDep,
+    caller: Reader,
+) -> ErasureReceipt:
+    """Read the receipt of an erasure."""
+    return erasure_receipts.get_receipt(services, caller.user_id, erasure_id)
 
 
 @router.post("/holds", status_code=201)

@@ -27,7 +27,7 @@ from memorybase.queries.session_lists import SessionFilter, SessionOrder
 from memorybase.read_models import sessions
 from memorybase.read_models.sessions import SessionView
 from memorybase.sessions import edits
-from memorybase.sessions.erasure import Erasure
+from memorybase.sessions.receipts import ErasureReceipt
 
 router = keyed_router("sessions")
 
@@ -83,6 +83,8 @@ def update_session(body: SessionChanges, services: ServicesDep, caller: Writer) 
 
 
 @router.delete("/sessions")
-def delete_session(services: ServicesDep, caller: Writer, flow_id: FlowNamed, session_id: SessionNamed) -> Erasure:
+def delete_session(
+    services: ServicesDep, caller: Writer, flow_id: FlowNamed, session_id: SessionNamed
+) -> ErasureReceipt:
     """Delete a session and its messages. Searches leave it out at once; jobs update the knowledge bases."""
     return edits.delete_session(services, caller.user_id, flow_id, session_id)

@@ -42,6 +42,7 @@ WITHOUT_CONTENT = frozenset(
         "/settings/retention",
         "/settings/retention/due",
         "/settings/retention/receipts",
+        "/settings/retention/receipts/{receipt_id}",
         "/settings/webhooks",
         "/settings/webhooks/{webhook_id}",
         "/settings/webhooks/{webhook_id}/tests/{delivery_id}",
@@ -65,6 +66,17 @@ _IDS = {
     "person": "end_user_id",
     "batch": "batch_id",
 }
+# Forms that delete what an operation of the API deletes: the log has one name for both, and `via` tells them apart.
+_OPERATIONS = {
+    "/person/erase": "erase_end_user",
+    "/conversations/delete": "delete_session",
+    "/messages/purge": "purge_message",
+    "/memories/{memory_base_id}/delete": "delete_memory_base",
+    "/memories/{memory_base_id}/facts/delete": "delete_fact",
+    "/standing/{statement_id}/delete": "delete_standing_statement",
+    "/settings/knowledge/delete": "delete_knowledge_base",
+    "/settings/webhooks/{webhook_id}/delete": "delete_webhook",
+}
 _REFUSAL = b"This page must be opened through the proxy that signs people in."
 
 
@@ -77,7 +89,7 @@ async def recorder_of(request: Request, services: Services, principal: Principal
     actor, operation = actor_of(request, principal, "page"), f"{request.method} /ui{path}"
     objects = await _named_in(request)
     if request.method not in SAFE:
-        return Recorder(actor, operation, objects)
+        return Recorder(actor, _OPERATIONS.get(path, operation), objects)
     recent: Recent = request.app.state.host.state.recently_recorded
     reading = actor.key_id, actor.person, actor.address, operation, json.dumps(objects)
     if path not in WITHOUT_CONTENT and reading not in recent:

@@ -19,6 +19,7 @@ from memorybase.operations import store_check, sweeper, vector_indexes
 from memorybase.operations.heartbeats import HeartbeatThread
 from memorybase.services import Services
 from memorybase.settings import Settings
+from memorybase.stack import compaction
 from memorybase.webhooks import sender
 
 # A sweeper with a step that takes longer counts as dead, even though its process lives: its heartbeats stop.
@@ -60,6 +61,7 @@ def sweep_for_ever(settings: Settings) -> None:
     threading.Thread(target=_index_for_ever, args=(services, stop), name="indexes", daemon=True).start()
     # The same: what is cut off is sent again by the next sweeper.
     threading.Thread(target=sender.Sender(services).run, args=(stop,), name="webhooks", daemon=True).start()
+    threading.Thread(target=_compact_for_ever, args=(services, stop), name="compaction", daemon=True).start()
     threading.Thread(target=_follow_restore, args=(settings, stop), name="restore", daemon=True).start()
     log.info("sweeper_started", pid=os.getpid(), every_seconds=settings.sweep_seconds)
     sweep_until(stop, services, heartbeat.confirm)
@@ -92,6 +94,11 @@ def sweep_until(
 def _index_for_ever(services: Services, stop: threading.Event) -> None:
     while not stop.wait(services.settings.sweep_seconds):
         _try(_build_indexes, services)
+
+
+def _compact_for_ever(services: Services, stop: threading.Event) -> None:
+    while not stop.wait(services.settings.sweep_seconds):
+        _try(compaction.compact, services)
 
 
 def _follow_restore(settings: Settings, stop: threading.Event) -> None:

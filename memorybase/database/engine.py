@@ -90,6 +90,20 @@ class Database:
             with self.transaction(apart=True) as db:  # a commit that writes nothing would not wait
                 connection(db).exec_driver_sql("PRAGMA user_version = 0")
 
+    def truncate_log(self) -> bool:
+        """Empty SQLite's write-ahead log, which holds former content of pages; False while another process uses it."""
+        if not self.is_sqlite:
+            return True
+        with _translate_errors(), self._writer_lock(), self.engine.connect() as opened:
+            cursor = opened.connection.cursor()
+            cursor.execute("PRAGMA busy_timeout = 0")  # or every other writer would wait for the slowest reader
+            try:
+                busy, _, _ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                cursor.execute(f"PRAGMA busy_timeout = {SQLITE_BUSY_MILLISECONDS}")
+                cursor.close()
+            return not busy
+
     def _span(self, name: str) -> AbstractContextManager[None]:
         # Spans cost a capture more than the rest of its trace, and mostly repeat the time of the span around them.
         return tracing.span(name, "client", is_leaf=True) if self._is_traced else nullcontext()
@@ -272,6 +286,7 @@ def _sqlite_engine(url: sa.URL, pool_size: int) -> sa.Engine:
         cursor.execute("PRAGMA journal_mode = WAL")
         cursor.execute(f"PRAGMA mmap_size = {SQLITE_MAPPED_BYTES}")
         cursor.execute("PRAGMA foreign_keys = ON")
+        cursor.execute("PRAGMA secure_delete = ON")  # not every build does: overwrite what is deleted with zeros
         cursor.close()
 
     @sa.event.listens_for(engine, "begin")

@@ -13,7 +13,7 @@ from memorybase.ingestion import advance, pipeline, scheduler
 from memorybase.ingestion.build import complete_build
 from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.lease import LeaseKeeper
-from memorybase.queries import cursors, dead_letters, ledger, messages, token_vectors
+from memorybase.queries import cursors, dead_letters, ledger, messages, residues, token_vectors
 from memorybase.queries.ledger import HeldMessage
 from memorybase.queries.messages import CountedMessage
 from memorybase.services import Services
@@ -60,7 +60,7 @@ def repair(services: Services, claim: Claim, keeper: LeaseKeeper, must_give_way:
         if not keeper.check([claim]):
             raise errors.ClaimLost
         services.vectors.delete(claim.collection, obsolete)
-    _record(services, claim, keeper, difference, done)
+    _record(services, claim, keeper, difference, done, has_deleted=bool(obsolete))
 
 
 def _chunk_ids(claim: Claim, held: Sequence[HeldMessage]) -> list[str]:
@@ -131,6 +131,8 @@ def remove_late_writes(services: Services, claim: Claim) -> None:
         late = sorted(_late_writes(services, claim, claim.session_id))
         if late:
             services.vectors.delete(claim.collection, late)
+            with services.database.transaction(durable=False) as db:
+                residues.note_log(db, services.vectors, claim.collection)
             log.warning("late_writes_deleted", chunks=len(late))
     except errors.EnvironmentFailure as error:
         log.warning("late_writes_delete_failed", error_code=error.code)
@@ -153,7 +155,13 @@ def _late_writes(services: Services, claim: Claim, former: str) -> set[str]:
 
 
 def _record(
-    services: Services, claim: Claim, keeper: LeaseKeeper, difference: LedgerDifference, done: advance.WriteResult
+    services: Services,
+    claim: Claim,
+    keeper: LeaseKeeper,
+    difference: LedgerDifference,
+    done: advance.WriteResult,
+    *,
+    has_deleted: bool,
 ) -> None:
     with services.database.transaction() as db:
         advanced = advance.compare_and_set(db, claim, to_seq=claim.from_seq, cursor_id=None)
@@ -162,6 +170,8 @@ def _record(
         removed = [*difference.deleted, *(held for held in difference.replaced if held.message_id in failed)]
         ledger.delete(db, progress.id, [held.message_id for held in removed])
         dead_letters.clear_dead_letters(db, progress.id, difference.orphaned)
+        if has_deleted:
+            residues.note_log(db, services.vectors, claim.collection)
         changes: dict[str, Any] = {
             "total_processed": progress.total_processed - len(removed),
             "total_chunks": progress.total_chunks - sum(held.chunks for held in removed),

@@ -22,7 +22,7 @@ from memorybase.embedding.chunking import Chunker
 from memorybase.embedding.compatibility import check_searchable, check_writable, reusable_identity
 from memorybase.messages import check_json
 from memorybase.models import ID_LENGTH, KnowledgeBase
-from memorybase.queries import knowledge_bases
+from memorybase.queries import knowledge_bases, residues
 from memorybase.queries.knowledge_bases import StoredDocument
 from memorybase.queries.ownership import require
 from memorybase.services import Services
@@ -303,6 +303,8 @@ def _delete_stale_chunks(
         return
     try:
         services.vectors.delete(_collection(entry), stale)
+        with services.database.transaction(durable=False) as db:
+            residues.note_log(db, services.vectors, _collection(entry))
     except errors.EnvironmentFailure as exc:
         # The new version is committed and searchable; leftover chunks only take space.
         log.warning("old_chunks_left", knowledge_base_id=str(entry.id), chunks=len(stale), error_code=exc.code)

@@ -12,7 +12,7 @@ from memorybase import errors
 from memorybase.database import clock
 from memorybase.knowledge_bases import registry
 from memorybase.models import Generation
-from memorybase.queries import cursors, memory_bases
+from memorybase.queries import cursors, memory_bases, residues
 from memorybase.queries.ownership import require_memory_base
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -72,6 +72,7 @@ def finish_deletion(services: Services, base_id: UUID) -> bool:
     delete_in_pages(services, partial(memory_bases.delete_rows_of_base, base_id=base_id))
     with services.database.transaction() as db:
         memory_bases.delete_base(db, base_id)
+        residues.note_files(db)
     log.info("memory_base_deleted", memory_base_id=str(base_id))
     return True
 
@@ -91,6 +92,7 @@ def _delete_retired(services: Services, row: Generation) -> bool:
     with services.database.transaction() as db:
         base = memory_bases.share_base(db, base_id)  # makes a deletion wait
         memory_bases.mark_collection_deleted(db, base_id, generation)
+        residues.note_files(db)
         entry = registry.entry_of_memory_base(db, base_id)
         if entry is not None and base is not None and base.deleting_at is None:
             # Again: the process that switched generations may have died before it wrote this.

@@ -11,7 +11,7 @@ from memorybase import errors
 from memorybase.database import clock
 from memorybase.memory_bases.consistency import Differences, OnProgress, compare, find_unreachable_chunks
 from memorybase.models import MemoryBase
-from memorybase.queries import cursors, memory_bases
+from memorybase.queries import cursors, memory_bases, residues
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
@@ -106,6 +106,8 @@ def _repair(
     stray = sorted(chunk for chunk, parsed in extra.items() if parsed is None or parsed.message_id not in known)
     if stray:
         services.vectors.delete(ref, stray)
+        with services.database.transaction() as db:
+            residues.note_log(db, services.vectors, ref)
     differing = {*differences.missing, *known.values(), *hidden, *differences.without_tokens}
     marked = sum(_mark(services, progress_id) for progress_id in sorted(differing))
     log.info("store_reconciled", memory_base_id=str(base.id), sessions_marked=marked, chunks_removed=len(stray))

@@ -20,7 +20,7 @@ from memorybase.database.engine import Database
 from memorybase.facts import distill
 from memorybase.ingestion import build, recovery
 from memorybase.keyword_index import packing
-from memorybase.memory_bases import consistency, deletion, planned_deletion, preparation
+from memorybase.memory_bases import consistency, deletion, planned_deletion, preparation, purging
 from memorybase.memory_bases.deletion import finish_deletion
 from memorybase.memory_map import job as map_job
 from memorybase.operations import clock_steps
@@ -88,6 +88,7 @@ class SweepReport:
     retired: int = 0
     sessions_deleted: int = 0
     sessions_erased: int = 0
+    logs_purged: int = 0
     sessions_removed: int = 0
     ids_forgotten: int = 0
     deleted_emptied: int = 0
@@ -151,6 +152,7 @@ def sweep(
         "memory_uses": uses.delete_expired,
         "receipts": receipts.clean_up,
         "sessions_erased": session_deletion.finish_erasures,
+        "logs_purged": purging.purge_logs,
         "sessions_removed": session_deletion.remove_deleted_sessions,
         "ids_forgotten": session_deletion.delete_expired_ids,
         "deleted_emptied": restoring.delete_expired,

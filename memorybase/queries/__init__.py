@@ -14,7 +14,7 @@ preparations, planned_deletions        what is still to be done for each session
 jobs, ledger, dead_letters, token_vectors, heartbeats   ingestion; job_lists: lists and actions of operators
 store_health, embedding_usage          do the vector stores work? what embedding endpoints were asked for
 message_changes, restorable_messages   curation of single messages
-deleted_messages, erasure              what a deletion leaves; the rows of a session that is deleted
+deleted_messages, erasure, residues    what a deletion leaves, in SQL and in files; the rows of a deleted session
 holds, retention                       what is kept from deletion; what has expired, and the receipts
 summaries, chats, memory_uses, node_executions   conversation memory
 distillations                          how far sessions are distilled, and the facts that changes outdate

@@ -50,13 +50,15 @@ class Ends(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EntryFilter:
-    """Which entries; None: all."""
+    """Which entries; None: all. `operation`: part of its name. `unless_read_by`: without what this key, used by this
+    person, read on the page."""
 
     key_id: UUID | None = None
     operation: str | None = None
     kind: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    unless_read_by: tuple[UUID | None, str | None] | None = None
 
 
 _ROWS = sa.select(*records.columns(AuditEntry, Row))
@@ -137,10 +139,16 @@ def entries_after(db: OrmSession, user_id: UUID, wanted: EntryFilter, after: int
 def _conditions(user_id: UUID, wanted: EntryFilter) -> list[sa.ColumnElement[bool]]:
     columns = _ENTRIES.c
     found: list[sa.ColumnElement[bool]] = [(columns.user_id == user_id) | columns.user_id.is_(None)]
-    for name in ("key_id", "operation", "kind"):
+    for name in ("key_id", "kind"):
         value = getattr(wanted, name)
         if value is not None:
             found.append(columns[name] == value)
+    if wanted.operation is not None:
+        found.append(columns.operation.icontains(wanted.operation, autoescape=True))
+    if wanted.unless_read_by is not None:
+        key_id, person = wanted.unless_read_by
+        is_reader = columns.key_id.is_not_distinct_from(key_id) & columns.person.is_not_distinct_from(person)
+        found.append(~(is_reader & (columns.kind == "read") & (columns.via == "page")))
     if wanted.since is not None:
         found.append(columns.at >= wanted.since)
     if wanted.until is not None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-from uuid import UUID
+from datetime import datetime
+from typing import Any, Literal, NamedTuple, get_args
+from uuid import UUID, uuid4
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.batches import delete_page
+from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
 from memorybase.models import (
     Distillation,
     Fact,
@@ -17,6 +19,7 @@ from memorybase.models import (
     MessageChange,
     NodeExecution,
     RestorableMessage,
+    RetentionPass,
     Run,
     Session,
 )
@@ -25,6 +28,11 @@ from memorybase.queries import cursors, memory_uses
 from memorybase.queries.fact_deletion import delete_facts
 from memorybase.queries.pending import SESSION_IS_DUE
 from memorybase.queries.sessions import SessionRow, rows_are_left
+
+ErasureKind = Literal["erase_end_user", "delete_session"]
+KINDS: dict[str, ErasureKind] = {kind: kind for kind in get_args(ErasureKind)}
+NO_FLOW = UUID(int=0)  # of an end user in all flows
+_NEWEST_FIRST = Keyset("erasures", (RetentionPass.started_at, RetentionPass.id), descending=True)
 
 
 def count_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
@@ -113,3 +121,46 @@ def delete_runs(db: OrmSession, session: SessionRow, *, limit: int) -> int:
 
 def _of_session(table: type[Any], session: SessionRow) -> sa.ColumnElement[bool]:
     return sa.and_(table.flow_id == session.flow_id, table.session_id == session.session_id)
+
+
+# Receipts are kept with those of retention: finished at once, and deleted as late.
+
+
+def insert_receipt(
+    db: OrmSession,
+    user_id: UUID,
+    kind: ErasureKind,
+    subject_id: UUID,
+    flow_id: UUID | None,
+    counts: dict[str, int],
+    now: datetime,
+) -> RetentionPass:
+    """Keep the receipt of an erasure."""
+    row = RetentionPass(
+        id=uuid4(),
+        user_id=user_id,
+        rule=kind,
+        flow_id=flow_id or NO_FLOW,
+        subject_id=subject_id,
+        expired_before=now,
+        counts=counts,
+        started_at=now,
+        finished_at=now,
+    )
+    db.add(row)
+    db.flush()
+    return row
+
+
+def receipts_page(db: OrmSession, user_id: UUID, request: PageRequest, *, subject_id: UUID | None) -> Found:
+    """The receipts of erasures, newest first."""
+    mine = [RetentionPass.user_id == user_id, RetentionPass.rule.in_(KINDS)]
+    if subject_id is not None:
+        mine.append(RetentionPass.subject_id == subject_id)
+    rows = sa.select(RetentionPass).where(*mine)
+    return fetch_page(db, rows, sa.select(RetentionPass.id).where(*mine), _NEWEST_FIRST, request)
+
+
+def fetch_receipt(db: OrmSession, user_id: UUID, receipt_id: UUID) -> RetentionPass | None:
+    mine = (RetentionPass.user_id == user_id, RetentionPass.rule.in_(KINDS), RetentionPass.id == receipt_id)
+    return db.scalar(sa.select(RetentionPass).where(*mine))

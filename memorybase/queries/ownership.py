@@ -32,6 +32,7 @@ Kind = Literal[
     "memory base",
     "message",
     "node execution",
+    "receipt",
     "run",
     "session",
     "standing statement",

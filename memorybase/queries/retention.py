@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -36,6 +36,7 @@ MAX_RETAIN_DAYS = 36_500  # a hundred years
 
 Rule = Literal["flow", "session", "memory_base"]
 PassRule = Literal[Rule, "memory_use"]  # also the setting for recorded uses
+PASS_RULES: tuple[PassRule, ...] = get_args(PassRule)  # receipts of erasures are in the same table
 Pass = RetentionPass
 _IS_OPEN = sa.text("finished_at IS NULL")
 _NEWEST_FIRST = Keyset("retention-passes", (Pass.started_at, Pass.id), descending=True)
@@ -323,7 +324,7 @@ def has_pass(db: OrmSession, user_id: UUID, flow_id: UUID) -> bool:
 
 
 def passes_page(db: OrmSession, user_id: UUID, request: PageRequest, *, flow_id: UUID | None) -> Found:
-    mine = [Pass.user_id == user_id]
+    mine = [Pass.user_id == user_id, Pass.rule.in_(PASS_RULES)]
     if flow_id is not None:
         mine.append(Pass.flow_id == flow_id)
     return fetch_page(db, sa.select(Pass).where(*mine), sa.select(Pass.id).where(*mine), _NEWEST_FIRST, request)

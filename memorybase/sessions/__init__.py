@@ -6,6 +6,7 @@
     curation   one action on many messages, its undoing, and the history of a message
     difference what an edit did to a text
     relinking  lead threads around a deleted message
+    receipts   what an erasure deleted, kept as evidence
     deletion   delete a flow; remove the rows of deleted sessions once every store is repaired
 
 SQL changes at once. Each change marks the affected sessions as dirty; repairs in `ingestion` update the stores.

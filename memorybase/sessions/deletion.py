@@ -10,7 +10,7 @@ from memorybase.conversation.node_object_memory.erasure import erase
 from memorybase.database import clock
 from memorybase.database.due import change_if_due
 from memorybase.memory_bases.deletion import DELETE_PAGE, delete_in_pages, drain, finish_deletion
-from memorybase.queries import cursors, deleted_messages, flows, holds, jobs, memory_bases, sessions
+from memorybase.queries import cursors, deleted_messages, flows, holds, jobs, memory_bases, residues, sessions
 from memorybase.queries import erasure as erasure_queries
 from memorybase.queries import keyword_index as postings
 from memorybase.queries.ownership import check_flow
@@ -92,6 +92,7 @@ def _remove_session(services: Services, flow_id: UUID, session_id: str) -> bool:
         cursors.delete_progress_of_session(db, flow_id, session_id)
         deleted_messages.set_expiry(db, session, clock.now(db) + LATE_WRITE)
         sessions.delete_session(db, session)
+        residues.note_files(db)
         return True
 
 

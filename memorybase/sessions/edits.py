@@ -42,8 +42,9 @@ from memorybase.queries.ownership import not_found, require_locked_session, shar
 from memorybase.queries.sessions import SessionRow
 from memorybase.quotas import people
 from memorybase.services import Services
-from memorybase.sessions import erasure, relinking
+from memorybase.sessions import erasure, receipts, relinking
 from memorybase.sessions.erasure import Erasure
+from memorybase.sessions.receipts import ErasureReceipt
 from memorybase.standing import index as standing
 from memorybase.telemetry import get_logger
 from memorybase.webhooks import events
@@ -259,12 +260,18 @@ def update_session(
         scheduler.mark_edited(db, services, bases, new_session_id, None, now)
 
 
-def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> Erasure:
+def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> ErasureReceipt:
     """Delete a session's messages and runs, and node memory in objects; repairs update the stores. A session that was
     never captured may have memory uses alone. Raises NotFound, Held.
 
     From the first commit on the session is not found. What a crash leaves is deleted by the sweeper.
     """
+    erased = erase_session(services, user_id, flow_id, session_id)
+    return receipts.keep(services, user_id, "delete_session", f"{flow_id}:{session_id}", erased, flow_id=flow_id)
+
+
+def erase_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> Erasure:
+    """`delete_session` without a receipt."""
     with services.database.transaction() as db:
         bases = share_bases(db, user_id, flow_id)
         session = sessions.lock_session(db, flow_id, session_id)
@@ -298,7 +305,7 @@ def _delete_uses_of_unknown(db: OrmSession, user_id: UUID, flow_id: UUID, sessio
     return Erasure(memory_uses=memory_uses.delete_uses(db, memory_uses.ids_of_session(flow_id, session_id)))
 
 
-def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasure:
+def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> ErasureReceipt:
     """Delete every session and chat of an end user, and what models were given for them, in all of the user's flows.
     Raises NotFound if there is none, Held if a legal hold keeps any of it: then nothing is deleted.
 
@@ -316,7 +323,7 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
             if (flow_id, session_id) in failed:
                 continue
             try:
-                total += delete_session(services, user_id, flow_id, session_id)
+                total += erase_session(services, user_id, flow_id, session_id)
             except errors.NotFound:
                 pass  # deleted meanwhile
             except errors.MemorybaseError as error:
@@ -324,18 +331,24 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
         if len(page) < most:
             break
     erased = message_log.erase_chats(services, user_id, end_user_id)
-    total += Erasure(memory_uses=_erase_uses(services, user_id, end_user_id))
+    total += Erasure(
+        memory_uses=_erase_uses(services, user_id, end_user_id),
+        chats=erased.chats,
+        chat_messages=erased.messages,
+        summaries=erased.summaries,
+    )
     if failed:
+        if total != Erasure():
+            receipts.keep(services, user_id, "erase_end_user", end_user_id, total)
         log.warning("end_user_erased_in_part", failed=len(failed), sessions=total.sessions)
         raise next(iter(failed.values()))
     with services.database.transaction() as db:
         people.forget(db, services.database, user_id, end_user_id)
-    total += Erasure(chats=erased.chats, chat_messages=erased.messages, summaries=erased.summaries)
     if total == Erasure():
         text = "There is no session, chat or memory use of this end user"
         raise errors.NotFound(text, field="end_user_id", value=end_user_id)
     log.info("end_user_erased", sessions=total.sessions, messages=total.messages, chunks=total.chunks)
-    return total
+    return receipts.keep(services, user_id, "erase_end_user", end_user_id, total)
 
 
 def _erase_uses(services: Services, user_id: UUID, end_user_id: str) -> int:

@@ -7,6 +7,7 @@ processes      starts, restarts and stops children; `end_leftovers` stops those 
 watch          restarts children that run but do not work
 private        modes of files: other users of the machine read none
 state          the data directory: lock, stack.json, API key, logs; `settings_in_use` for other commands
+compaction     removes what was deleted from the files of the stack; chroma_files: from Chroma's
 backup         `memorybase backup`: a copy of the data while the stack runs; manifest has its checksums
 restore        `memorybase restore DIR`: a backup into a data directory, all or nothing
 child          a whole stack as one child process of a command, such as the demo

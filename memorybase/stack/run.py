@@ -19,6 +19,7 @@ from memorybase_client import errors as client_errors
 
 from memorybase import errors
 from memorybase.settings import Settings, embedded
+from memorybase.stack import chroma_files
 from memorybase.stack.children import DISPENSABLE, NAMES, SERVICES, Plan, plan
 from memorybase.stack.private import keep_new_files_private, tighten
 from memorybase.stack.processes import Processes, end_leftovers
@@ -63,6 +64,7 @@ def run_stack(data_dir: Path, host: str, port: int, report: Report, *, with_pare
         _note_ignored(settings, report)
         planned = plan(settings, data, host=host, port=port, pid=os.getpid())
         data.write_stack(planned.stack)
+        chroma_files.compact_postponed(data.path / "chroma", report)
         try:
             asyncio.run(_run(planned, report, with_parent=with_parent))
         finally:

@@ -7,6 +7,7 @@
                       statements
     collection_names  names that are never used twice
     chunk_ids         deterministic ids: memory base, message, version, index
+    purging           stores whose log keeps deleted chunks until it is purged
     stores            all stores as one; guarded_store: one of them that does not answer
     verified_writes   verified writes: read back, find and rewrite records that no query reaches
     index_damage      damage to an index: what reading every vector can tell

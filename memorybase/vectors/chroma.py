@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 UPSERT_BATCH = 250  # records in one call, 0.2 s; 500 are up to a tenth faster but block the caller twice as long
 DAMAGE_PARTS = 16  # a request that fails on a lost vector is split into this many
 ID_BATCH = 1_000  # ids in one delete
+# Writes after which Chroma saves a collection's index and drops their log: its default `sync_threshold`.
+SYNC_THRESHOLD = 1_000
 SAME_DISTANCE = 1e-5
 COLLECTION_PAGE = 500
 ID_PAGE = 5_000
@@ -178,6 +180,14 @@ class ChromaStore:
         for batch in batches(ids, min(ID_BATCH, self._limits.records)):
             with self._collection(ref, "delete") as collection:
                 collection.delete(ids=batch)
+
+    def purge(self, ref: CollectionRef) -> None:
+        # Chroma has no call for it, but drops the log of what it has saved, and saves after so many writes. A deletion
+        # of an id that is not there counts as one and costs nothing else. The last one returns once the log is dropped.
+        if self._is_cloud:  # its service compacts by itself
+            return
+        self.delete(ref, [f"purge:{number}" for number in range(SYNC_THRESHOLD)])
+        self.delete(ref, ["purge"])
 
     def iter_ids(self, ref: CollectionRef, *, session_id: str | None = None) -> Iterator[list[str]]:
         # Chroma pages by offset, in order of insertion. A concurrent deletion shifts the rest to the left, so each page

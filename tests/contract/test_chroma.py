@@ -5,9 +5,11 @@ from __future__ import annotations
 import resource
 import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -58,6 +60,31 @@ def records(count: int, start: int = 0) -> list[VectorRecord]:
         VectorRecord(f"id{n}", random.normal(size=4).astype(np.float32), f"text {n}", {"session_id": "s1"})
         for n in range(start, start + count)
     ]
+
+
+@pytest.mark.parametrize("count", [3, 1_200], ids=["never saved", "saved"])
+def test_a_purge_drops_deleted_texts_from_the_log(own_chroma: ChromaServer, make_store: MakeStore, count: int) -> None:
+    store = make_store(own_chroma.url)
+    ref, other = (store.create_collection(fresh_name(), {}) for _ in range(2))
+    for each in (ref, other):
+        store.upsert(each, records(count))
+    store.delete(ref, ["id0", "id1"])
+    kept = {record.id for record in records(count)} - {"id0", "id1"}
+
+    def logged(collection: CollectionRef) -> list[str]:
+        with closing(sqlite3.connect(own_chroma.data / "chroma.sqlite3")) as db:
+            rows = db.execute("SELECT id FROM embeddings_queue WHERE topic LIKE ?", (f"%{collection.id}",))
+            return [row[0] for row in rows]
+
+    store.purge(ref)
+    assert [each for each in logged(ref) if not each.startswith("purge")] == []
+    assert logged(other) != []
+    assert {each for page in store.iter_ids(ref) for each in page} == kept
+    assert store.reached_ids(ref, records(3)) == {"id2"}
+    own_chroma.kill()
+    own_chroma.start()
+    assert store.stored_ids(ref, ["id0", "id2"]) == {"id2"}
+    store.purge(store.create_collection(fresh_name(), {}))  # an empty one has nothing to drop
 
 
 class TestAway:

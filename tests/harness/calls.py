@@ -434,6 +434,8 @@ CALLS = [
     Call("update_flow", {"retain_days": 90}, {"flow_id": "harbour"}),
     Call("preview_retention", parameters={"flow_id": "harbour", "retain_days": 30}),
     Call("list_retention_passes", parameters={"flow_id": "harbour"}),
+    Call("list_erasures"),
+    Call("get_erasure", parameters={"erasure_id": "$list_erasures.items.0.id"}),
     Call("place_hold", {"flow_id": "harbour", "session_id": "ben-2", "reason": "Claim 4711"}),
     Call("list_holds", parameters={"flow_id": "harbour"}),
     Call("lift_hold", parameters={"hold_id": "$place_hold.id"}),

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from harness.process import PortServer
-from memorybase.stack.children import CHROMA
+from memorybase.stack.children import CHROMA, CHROMA_ENVIRONMENT
 from memorybase.vectors.store import VectorStore
 
 
@@ -27,8 +27,7 @@ class ChromaServer(PortServer):
         return [*chroma, "run", "--host", self.host, "--port", str(self.port), "--path", str(self.data)]
 
     def environment(self) -> dict[str, str]:
-        # Without RUST_LOG it writes 3 kB a request.
-        return {**super().environment(), "RUST_LOG": "warn", "ANONYMIZED_TELEMETRY": "False"}
+        return {**super().environment(), **CHROMA_ENVIRONMENT, "ANONYMIZED_TELEMETRY": "False"}
 
     def answers(self) -> bool:
         connection = http.client.HTTPConnection(self.host, self.port, timeout=1)

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -20,7 +19,7 @@ from memorybase.models import ID_LENGTH
 from memorybase.queries.session_lists import SessionFilter
 from memorybase.read_models import end_users, sessions, titles
 from memorybase.sessions import edits
-from memorybase.sessions.erasure import Erasure
+from memorybase.sessions.receipts import ErasureReceipt
 from memorybase.standing import statements
 
 router = APIRouter(include_in_schema=False)
@@ -86,8 +85,8 @@ async def export(visit: Visitor, id: Id) -> Response:  # noqa: A002 - the name i
 
 @router.post("/person/erase")
 async def erase(visit: Visitor, id: Id) -> Response:  # noqa: A002 - the name in the address
-    """Answers with the receipt itself: no other page has it."""
-    receipt: Erasure = await visit.write(edits.erase_end_user, id)
+    """Answers with the receipt, which is kept."""
+    receipt: ErasureReceipt = await visit.write(edits.erase_end_user, id)
     shown = asdict(receipt)
     return visit.page(
         "person_receipt.html",
@@ -95,7 +94,7 @@ async def erase(visit: Visitor, id: Id) -> Response:  # noqa: A002 - the name in
         title=id,
         end_user_id=id,
         receipt=receipt,
-        at=datetime.now(UTC),
+        at=receipt.erased_at,
         counts=[(label, shown[name]) for name, label in COUNTS.items()],
         as_json=json.dumps({"end_user_id": id, **shown}, default=str, indent=1),
     )

@@ -7,6 +7,7 @@ from typing import Annotated, Any, get_args
 from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
+from api.proxy_user import USER
 from api.web.rendering import address
 from api.web.visits import Visitor
 from memorybase.audit import entries
@@ -34,14 +35,16 @@ async def audit(
     kind: str = "",
     key: str = "",
     operation: Annotated[str, Query(max_length=MAX_OPERATION)] = "",
+    mine: bool = False,
     cursor: str = "",
 ) -> Response:
-    """What cannot be a filter is left out."""
+    """What cannot be a filter is left out. `mine`: also what this reader read on the page."""
     values: dict[str, Any] = {
         "kinds": KINDS,
         "kind": kind if kind in get_args(Kind) else "",
         "key": key,
         "operation": operation.strip(),
+        "mine": mine,
         "cursor": cursor,
         "is_on": visit.services.settings.audit != "off",
     }
@@ -49,9 +52,14 @@ async def audit(
         return visit.page("settings_audit.html", place="settings", title="Audit log", tab="audit", found=None, **values)
     keys = await visit.admin(api_keys.list_keys)
     chosen = next((each.id for each in keys if str(each.id) == key), None)
-    wanted = EntryFilter(chosen, values["operation"] or None, values["kind"] or None)
+    wanted = EntryFilter(
+        chosen,
+        values["operation"] or None,
+        values["kind"] or None,
+        unless_read_by=None if mine else (visit.principal.key_id, visit.request.scope.get(USER)),
+    )
     found = await visit.admin(entries.list_entries, wanted, PageRequest(size=PAGE, cursor=cursor or None))
-    own = address(PATH, kind=values["kind"], key=chosen, operation=values["operation"])
+    own = address(PATH, kind=values["kind"], key=chosen, operation=values["operation"], mine="true" if mine else None)
     return visit.page(
         "settings_audit.html",
         place="settings",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -19,6 +21,7 @@ from memorybase.read_models import memory_bases, sessions
 from memorybase.retention import holds, preview, receipts
 from memorybase.retention.preview import RetentionPreview
 from memorybase.sessions import flows
+from memorybase.sessions import receipts as erasure_receipts
 from memorybase.sessions.curation import MAX_REASON
 from memorybase.validation import check_text
 
@@ -42,6 +45,8 @@ RULES = {
     "memory_base": "Memory",
     "memory_use": "Recorded uses of memory",
 }
+
+ERASURES = {"erase_end_user": "End user", "delete_session": "Session"}
 
 
 @router.get(PATH)
@@ -113,8 +118,10 @@ async def lift(visit: Visitor, hold_id: UUID) -> Response:
 
 
 @router.get(f"{PATH}/receipts")
-async def list_receipts(visit: Visitor, cursor: str = "") -> Response:
+async def list_receipts(visit: Visitor, cursor: str = "", erased: str = "") -> Response:
+    """`cursor` pages the receipts of rules, `erased` those of erasures."""
     found = await visit.read(receipts.list_passes, PageRequest(size=PAGE, cursor=cursor or None))
+    erasures = await visit.read(erasure_receipts.list_receipts, PageRequest(size=PAGE, cursor=erased or None))
     return visit.page(
         "settings_receipts.html",
         place="settings",
@@ -122,9 +129,26 @@ async def list_receipts(visit: Visitor, cursor: str = "") -> Response:
         tab="retention",
         found=found,
         cursor=cursor,
+        erasures=erasures,
+        erased=erased,
         rule_words=RULES,
+        erasure_words=ERASURES,
         kept_days=receipts.KEPT.days,
-        **await _names(visit, found.items),
+        **await _names(visit, [*found.items, *(each for each in erasures.items if each.flow_id)]),
+    )
+
+
+@router.get(f"{PATH}/receipts/{{receipt_id}}")
+async def download_receipt(visit: Visitor, receipt_id: UUID) -> Response:
+    """The receipt of an erasure as a file, like GET /erasures/{erasure_id}."""
+    receipt = await visit.read(erasure_receipts.get_receipt, receipt_id)
+    return Response(
+        json.dumps(asdict(receipt), default=str, indent=1),
+        media_type="application/json",
+        headers={
+            "Content-Disposition": f'attachment; filename="erasure-{receipt_id}.json"',
+            "Cache-Control": "no-store",
+        },
     )
 
 

@@ -1297,6 +1297,25 @@ export class Operations extends Transport {
     );
   }
 
+  /** List the receipts of erased end users and deleted sessions, newest first. */
+  listErasures(
+    fields: Fields<"list_erasures"> = {},
+    options?: CallOptions,
+  ): Listing<Item<"list_erasures">, Answer<"list_erasures">> {
+    return this.listing(
+      { method: "GET", path: "/v1/erasures", query: fields },
+      options,
+    );
+  }
+
+  /** Read the receipt of an erasure. */
+  getErasure(erasureId: string, options?: CallOptions): Promise<Answer<"get_erasure">> {
+    return this.json(
+      { method: "GET", path: "/v1/erasures/{erasure_id}", ids: { erasure_id: erasureId } },
+      options,
+    );
+  }
+
   /** List the legal holds, oldest first. */
   listHolds(
     fields: Fields<"list_holds"> = {},

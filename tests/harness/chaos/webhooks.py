@@ -28,6 +28,7 @@ from memorybase.models import (
     RetentionPass,
     WebhookDelivery,
 )
+from memorybase.queries.retention import PASS_RULES
 from memorybase.webhooks.events import EventType
 
 FAILED, SILENT, CUT = 0.1, 0.02, 0.05  # shares of the requests
@@ -189,7 +190,8 @@ def _check_generations(db: OrmSession, events: Events) -> list[str]:
 
 def _check_receipts(db: OrmSession, events: Events) -> list[str]:
     told = _ids(events, EventType.RETENTION_EXPIRED, "pass_id")
-    receipts = {(str(each),) for each in db.scalars(sa.select(RetentionPass.id))}
+    of_rules = sa.select(RetentionPass.id).where(RetentionPass.rule.in_(PASS_RULES))
+    receipts = {(str(each),) for each in db.scalars(of_rules)}
     return [*_compare("receipts", told, receipts), *_missing("events without a receipt", told.keys() - receipts)]
 
 

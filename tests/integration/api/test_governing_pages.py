@@ -187,7 +187,50 @@ def test_receipts_are_listed(api: Api, page: Page) -> None:
     assert "Goes on" in listed
 
 
+def test_receipts_of_erasures_are_listed_and_downloaded(api: Api, page: Page) -> None:
+    assert "No erasures" in page.get("/settings/retention/receipts")
+    api.capture("apples", session="of-ann", end_user_id="ann")
+    shown = page.post("/person/erase?id=ann").text
+    (kept,) = api.get("/erasures")["items"]
+    path = f"/settings/retention/receipts/{kept['id']}"
+    assert f'href="/ui{path}" download' in shown
+    assert "until you delete them" in shown
+    listed = page.get("/settings/retention/receipts")
+    assert (">End user</b>" in listed, f'href="/ui{path}" download' in listed) == (True, True)
+    answer = page.client.get(f"/ui{path}")
+    assert answer.headers["content-disposition"] == f'attachment; filename="erasure-{kept["id"]}.json"'
+    downloaded = answer.json()
+    assert {name: downloaded[name] for name in ("id", "messages", "remaining")} == {
+        name: kept[name] for name in ("id", "messages", "remaining")
+    }
+    assert page.client.get(f"/ui/settings/retention/receipts/{uuid4()}").status_code == 404
+
+
 # The audit log.
+
+
+def test_an_erasure_has_one_name_however_it_was_asked_for(api: Api, page: Page) -> None:
+    for end_user in ("ann", "ben"):
+        api.capture("apples", session=end_user, end_user_id=end_user)
+    page.post("/person/erase?id=ann")
+    api.delete("/end-users/ben", expect=200)
+    for part in ("ERASE", "end_user"):
+        found = api.get("/audit", operation=part)["items"]
+        assert [(each["operation"], each["via"]) for each in found] == [
+            ("erase_end_user", "api"),
+            ("erase_end_user", "page"),
+        ]
+    assert api.get("/audit", operation="e%e")["items"] == []
+
+
+def test_what_the_reader_read_on_the_page_is_shown_on_request(api: Api, page: Page) -> None:
+    api.capture("apples", session="s1")
+    page.get("/session?flow=support&id=s1")
+    other = Page(api.of_user("local", "read", "write", "admin"))
+    assert "GET /ui/session" not in page.get("/settings/audit")
+    assert "put_flow" in page.get("/settings/audit")
+    assert "GET /ui/session" in page.get("/settings/audit?mine=true")
+    assert "GET /ui/session" in other.get("/settings/audit")
 
 
 def test_the_audit_log_is_listed_filtered_and_exported(api: Api, page: Page) -> None:

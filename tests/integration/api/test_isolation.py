@@ -712,6 +712,11 @@ CASES: Cases = {
         Attempt("/retention/passes", 200, why=OWN_LIST),
         *(Attempt("/retention/passes", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
     ],
+    "list_erasures": lambda o, _: [
+        Attempt("/erasures", 200, why=OWN_LIST),
+        Attempt("/erasures", 200, query={"end_user_id": o.named("end-user")}, why=OWN_LIST),
+    ],
+    "get_erasure": lambda o, _: [Attempt(f"/erasures/{o.flow}")],
     "place_hold": lambda o, e: [
         *(Attempt("/holds", body={"flow_id": each}) for each in (o.flow, o.named("flow"))),
         *(Attempt("/holds", body={"flow_id": each, "session_id": o.named("session")}) for each in (o.flow, e.flow)),

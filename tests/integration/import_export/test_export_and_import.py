@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
@@ -543,6 +544,24 @@ class TestErasure:
         assert {home.get(f"/jobs/{job}")["state"] for job in receipt["job_ids"]} == {"done"}
         assert home.refused("DELETE", "/end-users/ada", 404)["field"] == "end_user_id"
 
+    def test_the_receipt_is_kept_without_the_id(self, home: Api) -> None:
+        filled(home)
+        answer = home.delete("/end-users/ada", expect=200).json()
+        (kept,) = home.get("/erasures")["items"]
+        assert kept == answer | {"job_ids": []} == home.get(f"/erasures/{answer['id']}")
+        assert (kept["operation"], kept["flow_id"], kept["messages"]) == ("erase_end_user", None, 5)
+        assert "ada" not in str(kept)
+        assert {each["code"] for each in kept["remaining"]} >= {"store_log", "vectors", "audit_log", "backups"}
+        assert [home.get("/erasures", end_user_id=each)["total"] for each in ("ada", "ben")] == [1, 0]
+        assert home.get("/retention/passes")["total"] == 0
+
+        home.flow("pantry")
+        home.capture("apples", flow="pantry", session="s9")
+        deleted = home.delete("/sessions", flow_id="pantry", session_id="s9", expect=200).json()
+        assert home.get("/erasures")["items"] == [deleted | {"job_ids": []}, kept]
+        assert (deleted["operation"], deleted["sessions"], deleted["runs"]) == ("delete_session", 1, 1)
+        assert home.refused("GET", f"/erasures/{uuid4()}", 404)["code"] == "not_found"
+
     def test_the_receipt_counts_executions_and_memory_uses(self, home: Api) -> None:
         remembered(home)
         receipt = home.delete("/end-users/ada", expect=200).json()
@@ -600,7 +619,7 @@ class TestErasure:
         monkeypatch.setattr("memorybase.sessions.edits.ERASE_PAGE", 2)
         for n in range(5):
             world.say(f"s{n}", "x", end_user_id="ada")
-        erase = edits.delete_session
+        erase = edits.erase_session
 
         failing = {"s0", "s1"}
 
@@ -609,7 +628,7 @@ class TestErasure:
                 raise errors.DatabaseUnavailable("It takes too long")
             return erase(services, user_id, flow_id, session_id)
 
-        monkeypatch.setattr("memorybase.sessions.edits.delete_session", fails)
+        monkeypatch.setattr("memorybase.sessions.edits.erase_session", fails)
         with pytest.raises(errors.DatabaseUnavailable):
             edits.erase_end_user(world.services, world.user_id, "ada")
         assert {message.session_id for message in world.messages()} == failing

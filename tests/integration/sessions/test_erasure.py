@@ -10,11 +10,13 @@ from harness.world import WorkerKilled, World
 from memorybase import errors
 from memorybase.database.paging import PageRequest
 from memorybase.queries import messages as message_queries
-from memorybase.queries import session_lists
+from memorybase.queries import residues, session_lists
+from memorybase.queries.message_changes import Attribution
 from memorybase.queries.messages import MessageQuery
 from memorybase.queries.session_lists import SessionFilter
 from memorybase.search.search import SearchRequest, search
 from memorybase.sessions import edits, erasure
+from memorybase.vectors.store import CollectionRef
 
 
 @pytest.fixture
@@ -83,3 +85,35 @@ class TestLongSessions:
         assert len(edits.delete_session(world.services, world.user_id, world.flow_id, "long").job_ids) == 1
         world.settle()
         assert world.stored(base) == set()
+
+
+@pytest.mark.parametrize("how", ["session", "message", "edit"])
+def test_the_log_of_a_store_is_purged_once_after_the_repair(
+    world: World, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    purged: list[CollectionRef] = []
+    is_away = True
+
+    def purge(ref: CollectionRef) -> None:
+        assert world.active_jobs(base) == []
+        if is_away:
+            raise errors.VectorStoreUnavailable
+        purged.append(ref)
+
+    monkeypatch.setattr(world.vectors, "purge", purge, raising=False)
+    monkeypatch.setattr(residues, "SETTLED", residues.SETTLED * 0)
+    base = world.new_base(threshold=2)
+    (first, _) = world.say("s", "apples", "pears").messages
+    world.settle()
+    assert world.sweep().failed_steps == [], "nothing was deleted"
+    if how == "session":
+        edits.delete_session(world.services, world.user_id, world.flow_id, "s")
+    elif how == "message":
+        edits.delete_message(world.services, world.user_id, first.id, Attribution("ann"))
+    else:
+        edits.edit_message(world.services, world.user_id, first.id, {"content": "plums"}, Attribution("ann"))
+    world.settle()
+    assert world.sweep().failed_steps == ["logs_purged"]
+    is_away = False
+    assert [world.sweep().logs_purged for _ in range(2)] == [1, 0]
+    assert purged == [world.ref(base)]

@@ -911,8 +911,8 @@ class EndUserView(Answer):
     """When a message was last captured in a session or a chat."""
 
 
-class Erasure(Answer):
-    """What was deleted from SQL, and how many chunks of it the stores hold by the ledgers; no search returns it."""
+class ErasureReceipt(Answer):
+    """What an erasure deleted, kept as evidence."""
 
     sessions: int = 0
     """Number of deleted sessions."""
@@ -946,6 +946,18 @@ class Erasure(Answer):
     """Number of deleted standing statements."""
     facts: int = 0
     """Number of deleted facts that a model had derived from the messages."""
+    id: UUID
+    """The UUID."""
+    operation: Literal["erase_end_user", "delete_session"] | str
+    """What was asked for: `erase_end_user` or `delete_session`, as in the audit log."""
+    flow_id: UUID | None = None
+    """The flow of the session; null for an end user."""
+    subject_id: UUID
+    """Derived from the id of the end user or session, which is not kept; the same for the same."""
+    erased_at: datetime
+    """When it was deleted from SQL."""
+    remaining: list[Remainder]
+    """What stays in files of the stores and the database, and until when."""
 
 
 class ExecutionOutputs(TypedDict):
@@ -2562,6 +2574,15 @@ class Regeneration(Answer):
     """Number of the new generation."""
     jobs: list[JobBrief]
     """The queued jobs."""
+
+
+class Remainder(Answer):
+    """Something that stays for a while after an erasure."""
+
+    code: str
+    """What it is: `store_log`, `freed_pages`, `vectors`, `write_ahead_log`, `dead_rows`, `audit_log` or `backups`."""
+    message: str
+    """What stays where, and until when. For people; may change."""
 
 
 class Removed(Answer):

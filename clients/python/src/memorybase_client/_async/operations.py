@@ -1550,14 +1550,14 @@ class AsyncOperations(AsyncTransport):
         )
         return await self._call(call, models.SessionView)
 
-    async def delete_session(self, *, session_id: str | UUID, flow_id: str | UUID) -> models.Erasure:
+    async def delete_session(self, *, session_id: str | UUID, flow_id: str | UUID) -> models.ErasureReceipt:
         """Delete a session and its messages. Searches leave it out at once; jobs update the knowledge bases.
 
         session_id: The session's id, chosen by the caller.
         flow_id: The flow: a UUID or the caller's id.
         """
         call = Call("DELETE", "/sessions", params={"session_id": session_id, "flow_id": flow_id})
-        return await self._call(call, models.Erasure)
+        return await self._call(call, models.ErasureReceipt)
 
     def list_end_users(
         self,
@@ -1604,13 +1604,13 @@ class AsyncOperations(AsyncTransport):
         call = Call("GET", f"/end-users/{segment(end_user_id, 'end_user_id')}")
         return await self._call(call, models.EndUserDetails)
 
-    async def erase_end_user(self, end_user_id: str | UUID) -> models.Erasure:
+    async def erase_end_user(self, end_user_id: str | UUID) -> models.ErasureReceipt:
         """Delete every session of an end user, in all flows. The response counts what was deleted.
 
         end_user_id: The person.
         """
         call = Call("DELETE", f"/end-users/{segment(end_user_id, 'end_user_id')}")
-        return await self._call(call, models.Erasure)
+        return await self._call(call, models.ErasureReceipt)
 
     async def get_end_user_profile(
         self, end_user_id: str | UUID, *, flow_id: str | UUID, limit: int | None = None
@@ -2535,6 +2535,38 @@ class AsyncOperations(AsyncTransport):
         )
         return self._listing(call, models.Page[models.RetentionPassView])
 
+    def list_erasures(
+        self,
+        *,
+        end_user_id: str | UUID | None = None,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncListing[models.ErasureReceipt, models.Page[models.ErasureReceipt]]:
+        """List the receipts of erased end users and deleted sessions, newest first.
+
+        end_user_id: The person that sessions or chats belong to; only what belongs to them.
+        page: Number of the page, from 1. Not together with `cursor`.
+        size: Maximum items of a page.
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        """
+        call = Call(
+            "GET",
+            "/erasures",
+            params={"end_user_id": end_user_id, "page": page, "size": size, "offset": offset, "cursor": cursor},
+        )
+        return self._listing(call, models.Page[models.ErasureReceipt])
+
+    async def get_erasure(self, erasure_id: str | UUID) -> models.ErasureReceipt:
+        """Read the receipt of an erasure.
+
+        erasure_id: The UUID of the receipt.
+        """
+        call = Call("GET", f"/erasures/{segment(erasure_id, 'erasure_id')}")
+        return await self._call(call, models.ErasureReceipt)
+
     def list_holds(
         self,
         *,
@@ -3085,7 +3117,7 @@ class AsyncOperations(AsyncTransport):
         """List changes, exports, reads on the page and refusals, newest first. No entry contains text.
 
         key_id: Only what this API key did.
-        operation: Only this operation.
+        operation: Only operations with this in their name, such as `erase`; case does not matter.
         kind: Only changes, reads, refusals or checkpoints.
         since: Only entries from this time on. Inclusive, like `until`. Without a time zone: UTC.
         until: Only entries up to this time.

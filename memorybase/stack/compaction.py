@@ -1,0 +1,61 @@
+"""Removes what was deleted from the files of the embedded stack: its database, Chroma's and Redis's.
+
+Databases only mark what is deleted as free, and a log keeps it: the bytes stay until something is written over them.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+
+from memorybase import locks, wiring
+from memorybase.queries import heartbeats, residues
+from memorybase.services import Services
+from memorybase.stack import chroma_files
+from memorybase.stack.state import DataDir
+from memorybase.telemetry import get_logger
+
+log = get_logger(__name__)
+
+TURN = "turn:compaction"
+# Between two compactions, so that Chroma waits for less than a hundredth of the time: each megabyte takes it 30 ms.
+EVERY = timedelta(minutes=1)
+EVERY_PER_MEGABYTE = timedelta(seconds=3)
+LOG_TURN = "turn:write-ahead log"
+LOG_EVERY = timedelta(minutes=1)
+
+
+def compact(services: Services) -> bool:
+    """Overwrite what was deleted, if anything was and it is time; whether it was done.
+
+    Any number of processes may call it. Raises EnvironmentFailure; a later call does what is left.
+    """
+    chroma = services.settings.data_dir / "chroma"
+    embedded = is_embedded(services)
+    every = EVERY + EVERY_PER_MEGABYTE * (chroma_files.size(chroma) / 1_000_000 if embedded else 0)
+    with services.database.reading() as db:
+        due = residues.files_due(db)
+    is_turn = due is not None and heartbeats.take_turn(services.database, TURN, every)
+    if due is not None and is_turn:
+        if embedded:
+            started = time.monotonic()
+            chroma_files.compact(chroma)
+            locks.rewrite_log(wiring.redis_client(services.settings))
+            log.info("files_compacted", seconds=round(time.monotonic() - started, 3))
+        with services.database.transaction(durable=False) as db:
+            residues.remove(db, due)
+    if is_turn or heartbeats.take_turn(services.database, LOG_TURN, LOG_EVERY):
+        _truncate_log(services)
+    return is_turn
+
+
+def _truncate_log(services: Services) -> None:
+    if not services.database.truncate_log():
+        with services.database.transaction(durable=False) as db:
+            heartbeats.delete(db, LOG_TURN)  # the next call tries again
+
+
+def is_embedded(services: Services) -> bool:
+    """Whether the services are those of a stack that runs in the data directory."""
+    running = DataDir(services.settings.data_dir).running()
+    return running is not None and running.redis_url == services.settings.redis_url
