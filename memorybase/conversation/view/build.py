@@ -21,7 +21,7 @@ from memorybase.conversation.view.clearing import ToolResultClearing, clear_tool
 from memorybase.conversation.view.content_parts import accepted
 from memorybase.conversation.view.files import FileResolver, remote_images
 from memorybase.conversation.view.limits import Limits, Size
-from memorybase.conversation.view.records import Kind, Record, Role, message_ids, with_files
+from memorybase.conversation.view.records import Kind, Record, Role, message_ids, with_files, with_reasoning
 from memorybase.conversation.view.rendering import Align, Format, Prefixes, align, history_text, to_langchain, to_openai
 from memorybase.conversation.view.threads import dify_thread, inferred_parents, thread
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
@@ -51,6 +51,7 @@ class ViewOptions:
     pin_predefined     predefined messages count, but are never left out
     clip_oversized     truncate a newest turn that is too large instead of leaving it out
     clip_edge          fill the remaining room with the next older unit, its longest message truncated
+    model              the model that reads the view, if it is named
     """
 
     thread: ThreadRule = "none"
@@ -67,6 +68,7 @@ class ViewOptions:
     pin_predefined: bool = False
     clip_oversized: bool = False
     clip_edge: bool = False
+    model: str | None = None
     summary_role: Role = "user"
     summary_prefix: str = SUMMARY_PREFIX
     align: Align = "none"
@@ -327,7 +329,8 @@ def summary_use(summary: Summary | None, sent: Sequence[Record]) -> SummaryUse |
 def _chosen(records: Sequence[Record], options: ViewOptions, notes: _Notes) -> list[Record]:
     """The records after thread and filters; unless pruned as Dify does, without what no model accepts."""
     chosen: list[Record] = []
-    for record in _with_accepted_parts(_on_thread(records, options, notes), notes):
+    on_thread = (with_reasoning(record, options.model) for record in _on_thread(records, options, notes))
+    for record in _with_accepted_parts(on_thread, notes):
         reason = _removal_reason(record, options)
         if reason is None:
             chosen.append(record)

@@ -110,6 +110,17 @@ class TestShape:
         stored = [(m["role"], m["content"], m["is_output"]) for m in api.get("/messages", run_id=run)["items"]]
         assert stored == [("user", "a", False), ("assistant", "b", True), ("assistant", "c", True)]
 
+    def test_a_field_that_messages_do_not_have_is_stored_in_the_metadata_and_named(self, api: Api) -> None:
+        api.flow()
+        said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho", "reasoning_content": "Hm."}]
+        body = {"session_id": "s", "messages": said}
+        (warning,) = api.post("/flows/support/runs", body, expect=201)["warnings"]
+        assert warning["code"] == "kept_in_metadata"
+        assert "reasoning_content" in warning["message"]
+        stored = api.get("/messages?flow_id=support")["items"]
+        assert [each["metadata"] for each in stored] == [{}, {"reasoning_content": "Hm."}]
+        assert api.capture("a")["warnings"] == []
+
     def test_equal_messages_without_ids_are_all_stored(self, api: Api) -> None:
         api.flow()
         api.capture("yes", "yes")

@@ -207,6 +207,30 @@ def test_a_file_of_an_answer_is_a_line_and_one_of_a_result_is_moved() -> None:
     assert seen.report.replaced_parts == 2
 
 
+@each_row(
+    ("model", "metadata", "expected"),
+    [
+        (None, {"reasoning_content": "Shelf 1 first."}, "Shelf 1 first."),
+        ("deepseek-reasoner", {"reasoning_content": "Shelf 1 first."}, "Shelf 1 first."),
+        ("moonshotai/Kimi-K2", {"additional_kwargs": {"reasoning_content": "Shelf 1."}}, "Shelf 1."),
+        ("gpt-5", {"reasoning_content": "Shelf 1 first."}, None),
+        (None, {"reasoning_content": ["Shelf 1 first."]}, None),
+    ],
+)
+def test_calls_come_with_their_reasoning_if_the_model_wants_it(
+    model: str | None, metadata: dict[str, Any], expected: str | None
+) -> None:
+    messages = [asked(), called("c"), result("c"), said()]
+    records = [
+        Record.from_openai(each, id=f"m{seq}", seq=seq, metadata=metadata) for seq, each in enumerate(messages, start=1)
+    ]
+    for shape in ("openai", "langchain"):
+        shown = build_view(records, ViewOptions(model=model, format=shape))
+        assert [each.get("reasoning_content") for each in shown.messages] == [None, expected, None, None]
+    without = build_view(records, ViewOptions(model="gpt-5"))
+    assert (shown.report.tokens_after > without.report.tokens_after) is (expected is not None)
+
+
 def test_what_is_pruned_message_by_message_is_accepted_too() -> None:
     seen = build_view(log("u1 A1[t1] T1 u2"), ViewOptions(limits=Limits(max_messages=2, prune="message")))
 
