@@ -94,6 +94,11 @@ class NewMessage:
     standing: Sequence[Mapping[str, Any]] = ()  # what people made of its standing statements; only from an export
     undefined: tuple[str, ...] = ()  # fields that are kept in the metadata, as no format defines them
 
+    @property
+    def is_dialogue(self) -> bool:
+        """Whether memory bases with capture "all" count it. A failed message counts only as a stated output."""
+        return self.role in ("user", "assistant") and (self.status != "failed" or self.is_output)
+
 
 def normalise_all(raw: Sequence[Any], *, user_id: UUID, where: str = "messages") -> list[NewMessage]:
     """The messages of one request, converted and within the limits; raises InvalidRequest with the field."""
@@ -278,6 +283,7 @@ def _checked(fields: Mapping[str, Any], user_id: UUID, where: str) -> NewMessage
         return _below(where, name)
 
     role: str = fields["role"]
+    status = _status(fields.get("status"), field("status"))
     metadata = _object(fields.get("metadata"), field("metadata"))
     undefined: tuple[str, ...] = fields.get("undefined", ())
     name = _optional_text(fields.get("name"), field("name"))
@@ -288,7 +294,7 @@ def _checked(fields: Mapping[str, Any], user_id: UUID, where: str) -> NewMessage
     return NewMessage(
         id=_optional_id(user_id, fields.get("id"), field("id")),
         role=role,
-        is_output=_is_output(fields.get("is_output"), role, field("is_output")),
+        is_output=_is_output(fields.get("is_output"), role, status, field("is_output")),
         content=_content(fields.get("content"), role, tool_calls, field("content")),
         tool_calls=tool_calls,
         tool_call_id=_optional_text(_id_text(fields.get("tool_call_id")), field("tool_call_id")),
@@ -297,7 +303,7 @@ def _checked(fields: Mapping[str, Any], user_id: UUID, where: str) -> NewMessage
         parent_message_id=parent,
         files=_list(fields.get("files"), field("files")),
         metadata=metadata,
-        status=_status(fields.get("status"), field("status")),
+        status=status,
         timestamp=read_time(fields.get("timestamp"), field("timestamp")),
         parent_rule="linked" if "parent_message_id" in fields and parent is None else None,
         undefined=undefined,
@@ -359,12 +365,12 @@ def _tool_call(call: dict[str, Any]) -> dict[str, Any]:
     return {"id": call.get("id"), "type": "function", "function": {"name": call["name"], "arguments": arguments}}
 
 
-def _is_output(value: Any, role: str, field: str) -> bool:
+def _is_output(value: Any, role: str, status: str, field: str) -> bool:
     if value is not None and not isinstance(value, bool):
         raise _invalid(field, "must be true or false")
     if role in {"system", "tool"}:  # never an output, even if the caller says so
         return False
-    return role == "assistant" if value is None else value
+    return role == "assistant" and status != "failed" if value is None else value
 
 
 def _status(value: Any, field: str) -> str:

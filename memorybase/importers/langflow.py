@@ -99,7 +99,7 @@ def _message(message_id: str, row: Json) -> Json:
         source=given(**as_object(properties.get("source"))),
         usage=as_object(properties.get("usage")),
     )
-    is_output: Any = row.get("is_output")
+    is_output: Any = None if failed else row.get("is_output")
     return {
         "id": message_id,
         "sender": row["sender"],

@@ -94,6 +94,23 @@ class TestOpenAI:
     def test_what_counts_as_output(self, role: str, stated: bool | None, expected: bool) -> None:
         assert made(role=role, content="x", is_output=stated).is_output is expected
 
+    @each_row(
+        ("role", "status", "stated", "expected"),
+        [
+            ("assistant", "failed", None, (False, False)),
+            ("assistant", "failed", True, (True, True)),
+            ("assistant", "stopped", None, (True, True)),
+            ("user", "failed", None, (False, False)),
+            ("user", "completed", None, (False, True)),
+            ("tool", "completed", None, (False, False)),
+        ],
+    )
+    def test_a_failed_message_counts_only_as_a_stated_output(
+        self, role: str, status: str, stated: bool | None, expected: tuple[bool, bool]
+    ) -> None:
+        message = made(role=role, content="x", status=status, is_output=stated)
+        assert (message.is_output, message.is_dialogue) == expected
+
     def test_null_content_needs_tool_calls(self) -> None:
         calls = [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
         assert made(role="assistant", content=None, tool_calls=calls).tool_calls == calls

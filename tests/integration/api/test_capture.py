@@ -199,6 +199,20 @@ class TestIdentity:
         assert (stored["content"], stored["version"], stored["seq"]) == ("b", 2, 1)
         assert api.get("/messages")["total"] == 1
 
+    def test_update_ends_a_message_that_was_stopped(self, api: Api) -> None:
+        api.flow()
+
+        def capture(content: str, status: str) -> dict[str, Any]:
+            message = {"role": "assistant", "content": content, "id": "m", "status": status}
+            body = {"session_id": "s", "messages": [message], "on_conflict": "update"}
+            api.post("/flows/support/runs", body, expect=(200, 201))
+            return dict(api.get("/messages/m"))
+
+        assert capture("At ber", "stopped")["status"] == "stopped"
+        assert capture("At berth 12.", "completed")["status"] == "completed"
+        assert capture("At berth 12.", "stopped")["status"] == "stopped"
+        assert capture("At berth 12.", "stopped")["version"] == 3
+
     def test_an_end_user_is_fixed_for_a_session(self, api: Api) -> None:
         api.flow()
         api.capture("a", end_user_id="ada")

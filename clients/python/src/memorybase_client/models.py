@@ -1158,6 +1158,8 @@ class FormerFields(Answer):
     """The former tool call that it answered."""
     name: str | None = None
     """The former name."""
+    status: str | None = None
+    """The former status, replaced by a capture."""
 
 
 class FunctionCall(TypedDict):
