@@ -31,6 +31,12 @@ class TestFlows:
         for flow in (uuid, "a/b"):
             assert api.get("/messages", flow_id=flow)["total"] == 2
 
+    def test_a_slash_at_the_end_of_a_path_means_nothing(self, api: Api) -> None:
+        body = {"name": "Support"}
+        assert api.call("PUT", "/flows/support/", json=body, expect=201).json()["external_id"] == "support"
+        assert [api.call("GET", path, expect=200).json()["total"] for path in ("/flows/", "/flows")] == [1, 1]
+        assert api.refused("GET", "/flows/none/", 404)["code"] == "not_found"
+
     def test_post_generates_an_id(self, api: Api) -> None:
         made = api.post("/flows", {"name": "f"}, expect=201)
         assert (made["external_id"], api.get(f"/flows/{made['id']}")) == (None, made)
