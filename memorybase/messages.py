@@ -230,6 +230,8 @@ def _from_openai(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
     if rest.get("type") == "message":  # the Responses API sets it on every message
         del rest["type"]
     fields = {key: raw[key] for key in raw if key in _OPENAI} | {"role": role}
+    if "content" not in fields and isinstance(rest.get("parts"), list):  # the AI SDK's pages call it so
+        fields["content"] = rest.pop("parts")
     if isinstance(rest.get("audio"), Mapping):
         rest["audio"] = {key: value for key, value in rest["audio"].items() if key != "data"}
     if isinstance(rest.get("function_call"), Mapping) and not fields.get("tool_calls"):  # before there were tools

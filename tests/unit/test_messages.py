@@ -137,10 +137,11 @@ class TestOpenAI:
                 {"audio": {"id": "a", "transcript": "Hello."}},
             ),
             ({"content": "hi", "name": "n" * 201}, "hi", {"name": "n" * 201}),
+            ({"parts": [{"type": "text", "text": "hi"}]}, [{"type": "text", "text": "hi"}], {}),
         ],
     )
     def test_a_field_that_messages_do_not_have_is_kept_in_the_metadata(
-        self, raw: dict[str, Any], content: str, metadata: dict[str, Any]
+        self, raw: dict[str, Any], content: Any, metadata: dict[str, Any]
     ) -> None:
         message = made(role="assistant", **raw)
         assert (message.content, message.metadata) == (content, metadata)

@@ -145,6 +145,25 @@ def test_an_id_may_be_used_again_in_a_later_turn() -> None:
         (said({"type": "image_url", "image_url": {"url": "https://x.org/cat.png"}}), "[image: cat.png]"),
         (said({"type": "refusal", "refusal": "No"}), [{"type": "refusal", "refusal": "No"}]),
         (asked({"type": "voice_note", "name": "a.ogg"}), "[voice_note: a.ogg]"),
+        # The AI SDK's parts, of its pages and of its models.
+        (asked({"type": "file", "mediaType": "application/pdf", "url": "https://x.org/a.pdf"}), "[document: a.pdf]"),
+        (asked({"type": "file", "mediaType": "application/pdf", "data": "https://x.org/a.pdf"}), "[document: a.pdf]"),
+        (
+            asked({"type": "file", "mediaType": "application/pdf", "data": "JVBE", "filename": "a.pdf"}),
+            [{"type": "file", "file": {"file_data": "data:application/pdf;base64,JVBE", "filename": "a.pdf"}}],
+        ),
+        (
+            asked({"type": "file", "mediaType": "image/png", "url": "https://x.org/a.png"}),
+            [{"type": "image_url", "image_url": {"url": "https://x.org/a.png"}}],
+        ),
+        (asked({"type": "file", "mediaType": "audio/mpeg", "data": "SUQz", "filename": "a.mp3"}), "[audio: a.mp3]"),
+        (asked({"type": "image", "image": PNG}), [{"type": "image_url", "image_url": {"url": PNG}}]),
+        (
+            asked({"type": "image", "image": "iVBORw0KGgo=", "mediaType": "image/png"}),
+            [{"type": "image_url", "image_url": {"url": PNG}}],
+        ),
+        (asked({"type": "image", "image": {"0": 137}}), "[image]"),
+        (asked({"type": "file", "file": {"filename": "a.pdf"}}), "[file: a.pdf]"),
     ],
 )
 def test_parts_of_other_makers_are_translated_or_a_line_replaces_them(message: dict[str, Any], expected: Any) -> None:
@@ -180,6 +199,46 @@ def test_calls_and_results_in_parts_become_messages() -> None:
     # LangChain names a call in the content and beside it.
     twice = {**said(look, use), "tool_calls": called("c")["tool_calls"]}
     assert len(view(asked(), twice, result("c")).messages[1]["tool_calls"]) == 1
+
+
+@each_row(
+    ("output", "expected"),
+    [
+        ({"output": {"type": "text", "value": "apples"}}, "apples"),
+        ({"output": {"type": "json", "value": {"fruit": ["apples"]}}}, '{"fruit": ["apples"]}'),
+        ({"output": {"type": "content", "value": [{"type": "text", "text": "apples"}]}}, "apples"),
+        ({"result": ["apples"]}, '["apples"]'),
+        ({"result": "apples", "isError": True}, "apples"),
+    ],
+)
+def test_calls_and_results_in_the_parts_of_the_ai_sdk_become_messages(output: dict[str, Any], expected: str) -> None:
+    calls = [
+        {"type": "tool-call", "toolCallId": each, "toolName": "look", "input": {"shelf": 1}} for each in ("c", "d")
+    ]
+    results = [{"type": "tool-result", "toolCallId": each, "toolName": "look", **output} for each in ("c", "d")]
+
+    seen = view(asked(), said(*calls), {"role": "tool", "content": results}, said())
+
+    assert refusals(seen.messages) == []
+    assert [one["role"] for one in seen.messages] == ["user", "assistant", "tool", "tool", "assistant"]
+    assert seen.messages[1]["tool_calls"][1]["function"] == {"name": "look", "arguments": '{"shelf": 1}'}
+    assert [one["content"] for one in seen.messages[2:4]] == [expected, expected]
+    assert seen.report.replaced_parts == 0
+
+
+def test_a_tool_of_an_ai_sdk_page_is_its_call_and_its_result() -> None:
+    shelf = {"toolCallId": "c", "input": {"shelf": 1}}
+    done = {"type": "tool-look", "state": "output-available", "output": {"fruit": "apples"}, **shelf}
+    failed = {"type": "dynamic-tool", "toolName": "look", "errorText": "dark", **shelf, "toolCallId": "d"}
+    text = {"type": "text", "text": "Apples."}
+
+    seen = view(asked(), said({"type": "step-start"}, done, failed, text), asked())
+
+    assert refusals(seen.messages) == []
+    assert [one["role"] for one in seen.messages] == ["user", "assistant", "tool", "tool", "user"]
+    assert seen.messages[1]["content"] == "Apples."
+    assert [call["function"]["name"] for call in seen.messages[1]["tool_calls"]] == ["look", "look"]
+    assert [one["content"] for one in seen.messages[2:4]] == ['{"fruit": "apples"}', "dark"]
 
 
 def test_an_image_of_a_result_is_moved_into_a_users_message() -> None:
