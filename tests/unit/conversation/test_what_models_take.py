@@ -307,3 +307,28 @@ def test_a_system_prompt_of_each_run_stands_once_and_first() -> None:
     assert [one.id for one in seen.report.removed if one.reason == "repeated"] == ["m1", "m5"]
     trimmed = view(*turns, limits=Limits(max_turns=1, prune="turn"))
     assert [one["content"] for one in trimmed.messages] == ["Be brief.", "Which apples?", "Here."]
+
+
+@each_row(
+    ("earlier", "later", "is_one"),
+    [
+        ("Be brief. Today is 2026-03-01.", "Be brief. Today is 2026-03-02.", True),
+        ("Be brief. Today is Sunday, 1 March 2026.", "Be brief. Today is Monday, 2 March 2026.", True),
+        ("Be brief. Today is Sunday March 1st, 2026.", "Be brief. Today is Monday March 2nd, 2026.", True),
+        ("Be brief. It is 2026-03-01T09:30:00Z.", "Be brief. It is 2026-03-02T10:31:07.5+01:00.", True),
+        ("Heute ist der 1. März 2026, 9:30.", "Heute ist der 2. März 2026, 17:05.", True),
+        ("Be brief. (2026-03-01, 9:30 am)", "Be brief. (2026-03-01, 10:00 pm)", True),
+        ("今日は2026年3月1日です。", "今日は2026年3月2日です。", True),
+        ("Be brief.", "Be brief.\n", True),
+        ("Be brief.", "Be brief.\r\n\r\nBe kind.", False),
+        ("Use 3 sentences.", "Use 5 sentences.", False),
+        ("Nothing before 2026-03-01.", "Nothing after 2026-03-01.", False),
+    ],
+)
+def test_a_system_prompt_may_have_another_date_in_each_run(earlier: str, later: str, is_one: bool) -> None:
+    prompts = [{"role": "system", "content": each} for each in (earlier, later)]
+
+    seen = view(prompts[0], asked(), said(), prompts[1], asked(), said())
+
+    shown = [one["content"] for one in seen.messages if one["role"] == "system"]
+    assert shown == ([later] if is_one else [earlier, later])
