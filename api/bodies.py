@@ -9,11 +9,11 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import failures
+from api.middleware import is_of_pages
 from memorybase import errors
 from memorybase.settings import Settings
 
 # Forms and messages of the pages need no key. They are small, and have a room of their own.
-PAGES_PATH = "/ui/"
 PAGE_BODY_BYTES = 250_000
 PAGES_BYTES = 16_000_000
 
@@ -73,7 +73,7 @@ class BodyBound:
         if scope["type"] != "http" or not _has_body(Headers(scope=scope)):
             await self.app(scope, receive, send)
             return
-        if scope["path"].removeprefix(scope.get("root_path", "")).startswith(PAGES_PATH):
+        if is_of_pages(scope):
             body = _Body(scope, receive, send, self._pages_room, min(PAGE_BODY_BYTES, self._max_bytes), self._seconds)
         else:
             body = _Body(scope, receive, send, self._room, self._max_bytes, self._seconds)

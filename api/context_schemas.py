@@ -177,7 +177,11 @@ class ContextBody(Body):
         description="The person that asks; by default the session's. Another one than the session's is 409.",
     )
     use_memory: bool = Field(default=True, description="If false, the view is empty.")
-    model: Name | None = Field(default=None, description="Model that counts tokens, by the setting token_counters.")
+    model: Name | None = Field(
+        default=None,
+        description="The model that reads the messages; it decides the token counter and whether calls come with "
+        "their reasoning.",
+    )
     preset: Literal["token_buffer", "window", "flowx_5", "flowx_6"] = Field(
         default="token_buffer", description="How history and summary are combined."
     )

@@ -18,6 +18,7 @@ from memorybase.telemetry import bound, get_logger
 # _SLASH stands for a slash inside a path segment; _ESCAPE escapes either character where an id contains it.
 _SLASH, _ESCAPE = "\ufdd0", "\ufdd1"
 REQUEST_ID = "X-Request-Id"
+PAGES_PATH = "/ui/"
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
@@ -75,7 +76,8 @@ class RequestContext:
 
 class EncodedIds:
     """Keeps an encoded slash inside its id, since a decoded one would split the path, and refuses paths that are not
-    UTF-8, since replacement characters would change the id."""
+    UTF-8, since replacement characters would change the id. A slash at the end of a path means nothing: a redirect
+    would lose the key, or leave TLS behind a proxy."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -93,7 +95,14 @@ class EncodedIds:
         if b"%2f" in raw.lower() or (raw and not {_SLASH, _ESCAPE}.isdisjoint(scope["path"])):
             segments = raw.split(b"?")[0].decode("ascii", "replace").split("/")
             scope["path"] = "/".join(_hidden(unquote(segment)) for segment in segments)
+        if scope["path"].endswith("/") and not is_of_pages(scope):
+            scope["path"] = scope["path"].removesuffix("/") or "/"
         await self.app(scope, receive, send)
+
+
+def is_of_pages(scope: Scope) -> bool:
+    """Whether the request is one of the web page."""
+    return str(scope["path"]).removeprefix(scope.get("root_path", "")).startswith(PAGES_PATH)
 
 
 def _is_utf8(encoded: bytes) -> bool:

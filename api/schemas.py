@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from memorybase import time_zones
-from memorybase.caveats import MAX_QUERY_CHARS
+from memorybase.caveats import MAX_QUERY_CHARS, Caveat
 from memorybase.conversation import Report, Source
 from memorybase.conversation.history.node_executions import (
     MAX_EXECUTIONS,
@@ -351,6 +351,9 @@ class CaptureAnswer(BaseModel):
     messages: list[CapturedMessage] = Field(description="The result for each message, in order.")
     ingestion: list[IngestionState] = Field(
         description="The effect on each memory base of the flow that has `auto_capture`."
+    )
+    warnings: list[Caveat] = Field(
+        default_factory=list, description="Fields of the messages that are stored in their metadata."
     )
     node_executions: list[ReportedExecution] = Field(
         default_factory=list,

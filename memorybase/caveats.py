@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
 
 MAX_QUERY_CHARS = 8_000
+MAX_SHOWN_FIELDS = 20
+MAX_SHOWN_FIELD = 100  # characters of its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +20,8 @@ class Caveat:
     code: Annotated[
         str,
         Field(
-            description="What it is about: `outputs_only`, `no_memory_base`, `unknown_session` or "
-            "`recalled_within_session`."
+            description="What it is about: `outputs_only`, `no_memory_base`, `unknown_session`, "
+            "`recalled_within_session`, `query_cut`, `setting_kept` or `kept_in_metadata`."
         ),
     ]
     message: Annotated[str, Field(description="For people; may change.")]
@@ -47,6 +50,14 @@ WITHIN_SESSION = Caveat(
 def kept(name: str, value: object) -> Caveat:
     """Of a setting that was sent for something that exists with another."""
     return Caveat("setting_kept", f"{name} is {'not set' if value is None else value}, as before: PATCH changes it.")
+
+
+def in_metadata(fields: Iterable[str]) -> list[Caveat]:
+    """A warning if messages had fields that no format of messages defines."""
+    names = sorted({field[:MAX_SHOWN_FIELD] for field in fields})
+    shown = ", ".join(names[:MAX_SHOWN_FIELDS]) + (", ..." if len(names) > MAX_SHOWN_FIELDS else "")
+    text = f"These fields of messages are stored in their metadata, as messages have no such fields here: {shown}."
+    return [Caveat("kept_in_metadata", text)] if names else []
 
 
 def query_cut(query: str) -> list[Caveat]:

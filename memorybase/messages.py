@@ -4,7 +4,8 @@
     Langflow     {text, sender: "User" or "Machine", sender_name?}
     LangChain    {type: human, ai, system or tool, content, id?}        also {type, data: {...}}
 
-Text that PostgreSQL cannot store is refused here with its field, on SQLite too.
+A field that none of them has here, such as a maker's own, is kept in the metadata. Text that PostgreSQL cannot store is
+refused here with its field, on SQLite too.
 """
 
 from __future__ import annotations
@@ -52,12 +53,11 @@ _COMMON = frozenset({"id", "is_output", "files", "metadata", "parent_message_id"
 _OPENAI = _COMMON | {"role", "content", "tool_calls", "tool_call_id", "name"}
 _LANGFLOW = _COMMON | {"text", "sender"}
 _LANGCHAIN = (_OPENAI - {"role"}) | {"type"}
-# The libraries put these into every dump; without a value they are dropped.
-_OPENAI_EMPTY = frozenset({"refusal", "annotations", "audio", "function_call"})
+_EMPTY: tuple[Any, ...] = (None, "", [], {})  # the libraries put fields without a value into every dump
 # LangChain's fields beyond OpenAI's format are kept in metadata.
 _LANGCHAIN_EXTRA = ("additional_kwargs", "response_metadata", "usage_metadata", "invalid_tool_calls", "artifact")
 
-_OPENAI_ROLES = {**{role: role for role in ROLES}, "developer": "system"}
+_OPENAI_ROLES = {**{role: role for role in ROLES}, "developer": "system", "function": "tool"}
 _LANGFLOW_ROLES = {"user": "user", "human": "user", "machine": "assistant", "ai": "assistant", "system": "system"}
 _LANGCHAIN_ROLES = {
     "human": "user",
@@ -92,6 +92,12 @@ class NewMessage:
     muted: bool = False  # these two only from an export
     pinned: bool = False
     standing: Sequence[Mapping[str, Any]] = ()  # what people made of its standing statements; only from an export
+    undefined: tuple[str, ...] = ()  # fields that are kept in the metadata, as no format defines them
+
+    @property
+    def is_dialogue(self) -> bool:
+        """Whether memory bases with capture "all" count it. A failed message counts only as a stated output."""
+        return self.role in ("user", "assistant") and (self.status != "failed" or self.is_output)
 
 
 def normalise_all(raw: Sequence[Any], *, user_id: UUID, where: str = "messages") -> list[NewMessage]:
@@ -111,6 +117,7 @@ def normalise_all(raw: Sequence[Any], *, user_id: UUID, where: str = "messages")
 def normalise(raw: Mapping[str, Any], *, user_id: UUID, where: str) -> NewMessage:
     """One message in any accepted format, converted; raises InvalidRequest with a field below `where`."""
     for key, value in raw.items():
+        check_text(key, _below(where, _shown(key)))
         check_json(value, _below(where, _shown(key)))
     if "role" in raw:
         fields = _from_openai(raw, where)
@@ -218,36 +225,58 @@ def check_json(value: Any, field: str) -> None:
 
 
 def _from_openai(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
-    empty = {key for key in _OPENAI_EMPTY if key in raw and not raw[key]}
-    if raw.get("type") == "message":  # the Responses API sets it on every message
-        empty.add("type")
-    _refuse_unknown(raw, _OPENAI | empty, where)
     role = _one_of(raw["role"], _OPENAI_ROLES, _below(where, "role"))
-    return {**{key: raw[key] for key in raw if key not in empty}, "role": role}
+    rest = {key: raw[key] for key in raw if key not in _OPENAI}
+    if rest.get("type") == "message":  # the Responses API sets it on every message
+        del rest["type"]
+    fields = {key: raw[key] for key in raw if key in _OPENAI} | {"role": role}
+    if "content" not in fields and isinstance(rest.get("parts"), list):  # the AI SDK's pages call it so
+        fields["content"] = rest.pop("parts")
+    if isinstance(rest.get("audio"), Mapping):
+        rest["audio"] = {key: value for key, value in rest["audio"].items() if key != "data"}
+    if isinstance(rest.get("function_call"), Mapping) and not fields.get("tool_calls"):  # before there were tools
+        fields["tool_calls"] = [{"type": "function", "function": rest.pop("function_call")}]
+    if fields.get("content") in _EMPTY:
+        said = [rest.get("refusal"), _transcript(rest.get("audio"))]
+        fields["content"] = next((text for text in said if isinstance(text, str) and text), fields.get("content"))
+        if fields["content"] == rest.get("refusal"):
+            rest.pop("refusal", None)
+    return _with_rest(fields, rest, where)
+
+
+def _transcript(audio: Any) -> Any:
+    return audio.get("transcript") if isinstance(audio, Mapping) else None
 
 
 def _from_langflow(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
-    _refuse_unknown(raw, _LANGFLOW, where)
     sender = raw["sender"]
     folded = sender.lower() if isinstance(sender, str) else sender
-    fields = {key: raw[key] for key in raw if key not in {"text", "sender"}}
+    fields = {key: raw[key] for key in raw if key in _COMMON}
     fields["role"] = _one_of(folded, _LANGFLOW_ROLES, _below(where, "sender"))
-    return {**fields, "content": _instance(raw.get("text"), str, "a string", _below(where, "text"))}
+    fields["content"] = _instance(raw.get("text"), str, "a string", _below(where, "text"))
+    return _with_rest(fields, {key: raw[key] for key in raw if key not in _LANGFLOW}, where)
 
 
 def _from_langchain(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
     if isinstance(raw.get("data"), Mapping):  # the format of messages_to_dict
-        _refuse_unknown(raw, {"type", "data"}, where)
-        raw, where = {**raw["data"], "type": raw["type"]}, _below(where, "data")
-    _refuse_unknown(raw, _LANGCHAIN | set(_LANGCHAIN_EXTRA) | {"example"}, where)
-    dropped = {"type", "example", *_LANGCHAIN_EXTRA}
-    fields = {key: raw[key] for key in raw if key not in dropped}
+        beside = {key: raw[key] for key in raw if key != "data"}
+        raw, where = {**beside, **raw["data"], "type": raw["type"]}, _below(where, "data")
+    fields = {key: raw[key] for key in raw if key in _LANGCHAIN and key != "type"}
     fields["role"] = _one_of(raw["type"], _LANGCHAIN_ROLES, _below(where, "type"))
     if isinstance(fields.get("status"), str):
         fields["status"] = _LANGCHAIN_STATUSES.get(fields["status"], fields["status"])
-    extra = {key: raw[key] for key in _LANGCHAIN_EXTRA if raw.get(key)}
-    if extra:
-        fields["metadata"] = {**extra, **_object(raw.get("metadata"), _below(where, "metadata"))}
+    rest = {key: raw[key] for key in raw if key not in _LANGCHAIN and key != "example"}
+    return _with_rest(fields, rest, where)
+
+
+def _with_rest(fields: dict[str, Any], rest: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The fields, and the rest of the message in the metadata, where the caller's own values stay."""
+    kept = {key: value for key, value in rest.items() if value not in _EMPTY}
+    if kept:
+        fields["metadata"] = {**kept, **_object(fields.get("metadata"), _below(where, "metadata"))}
+        fields["undefined"] = tuple(key for key in kept if key not in _LANGCHAIN_EXTRA)
+        if fields.get("content") is None and fields["role"] == "assistant":  # it may have only thought
+            fields["content"] = None if fields.get("tool_calls") else ""
     return fields
 
 
@@ -256,34 +285,48 @@ def _checked(fields: Mapping[str, Any], user_id: UUID, where: str) -> NewMessage
         return _below(where, name)
 
     role: str = fields["role"]
+    status = _status(fields.get("status"), field("status"))
+    metadata = _object(fields.get("metadata"), field("metadata"))
+    undefined: tuple[str, ...] = fields.get("undefined", ())
+    name = _optional_text(fields.get("name"), field("name"))
+    if name is not None and len(name) > NAME_LENGTH:  # of a tool, any length is right
+        name, metadata, undefined = None, {"name": name, **metadata}, (*undefined, "name")
     tool_calls = _tool_calls(fields.get("tool_calls"), field("tool_calls"))
     parent = _optional_id(user_id, fields.get("parent_message_id"), field("parent_message_id"))
     return NewMessage(
         id=_optional_id(user_id, fields.get("id"), field("id")),
         role=role,
-        is_output=_is_output(fields.get("is_output"), role, field("is_output")),
-        content=_content(fields.get("content"), tool_calls, field("content")),
+        is_output=_is_output(fields.get("is_output"), role, status, field("is_output")),
+        content=_content(fields.get("content"), role, tool_calls, field("content")),
         tool_calls=tool_calls,
-        tool_call_id=_optional_text(fields.get("tool_call_id"), field("tool_call_id")),
-        name=_optional_name(fields.get("name"), field("name")),
+        tool_call_id=_optional_text(_id_text(fields.get("tool_call_id")), field("tool_call_id")),
+        name=name,
         sender_name=_optional_name(fields.get("sender_name"), field("sender_name")),
         parent_message_id=parent,
         files=_list(fields.get("files"), field("files")),
-        metadata=_object(fields.get("metadata"), field("metadata")),
-        status=_status(fields.get("status"), field("status")),
+        metadata=metadata,
+        status=status,
         timestamp=read_time(fields.get("timestamp"), field("timestamp")),
         parent_rule="linked" if "parent_message_id" in fields and parent is None else None,
+        undefined=undefined,
     )
 
 
 def _optional_id(user_id: UUID, value: Any, field: str) -> CallerId | None:
     if value is None:
         return None
-    return CallerId.of(user_id, "message", _instance(value, str, "a string", field), name=field)
+    return CallerId.of(user_id, "message", _instance(_id_text(value), str, "a string", field), name=field)
 
 
-def _content(value: Any, tool_calls: list[Any] | None, field: str) -> str | list[Any] | None:
+def _id_text(value: Any) -> Any:
+    """Databases number their messages."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _content(value: Any, role: str, tool_calls: list[Any] | None, field: str) -> str | list[Any] | None:
     if value is None:
+        if role == "tool":  # a tool that says nothing has answered its call
+            return ""
         if tool_calls is None:
             raise _invalid(field, "must not be null without tool_calls")
         return None
@@ -297,7 +340,7 @@ def _content(value: Any, tool_calls: list[Any] | None, field: str) -> str | list
 def _edited_content(value: Any, field: str) -> str | list[Any] | None:
     if value is None:
         raise _invalid(field, "must be a string or a list of parts")
-    return _content(value, None, field)
+    return _content(value, "user", None, field)
 
 
 def _part(part: Any, field: str) -> dict[str, Any]:
@@ -324,12 +367,12 @@ def _tool_call(call: dict[str, Any]) -> dict[str, Any]:
     return {"id": call.get("id"), "type": "function", "function": {"name": call["name"], "arguments": arguments}}
 
 
-def _is_output(value: Any, role: str, field: str) -> bool:
+def _is_output(value: Any, role: str, status: str, field: str) -> bool:
     if value is not None and not isinstance(value, bool):
         raise _invalid(field, "must be true or false")
     if role in {"system", "tool"}:  # never an output, even if the caller says so
         return False
-    return role == "assistant" if value is None else value
+    return role == "assistant" and status != "failed" if value is None else value
 
 
 def _status(value: Any, field: str) -> str:
@@ -390,12 +433,6 @@ def _instance(value: Any, kind: type[Kind], name: str, field: str) -> Kind:
 def _check_size(size: int, limit: int, unit: str, field: str) -> None:
     if size > limit:
         raise _invalid(field, f"must have at most {limit} {unit}", value=size, limit=limit)
-
-
-def _refuse_unknown(raw: Mapping[str, Any], allowed: frozenset[str] | set[str], where: str) -> None:
-    for key in raw:
-        if key not in allowed:
-            raise errors.InvalidRequest("Unknown field", field=_below(where, _shown(key)))
 
 
 def _below(where: str, name: str) -> str:

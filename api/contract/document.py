@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, WithJsonSchema
 
 from api import failures, idempotency
 from api.contract.lines import ExportLine, JobEvent
-from api.contract.messages import Content, OpenAIViewMessage, SentMessage, ToolCalls, ViewMessage
+from api.contract.messages import Content, OpenAIViewMessage, SentMessage, StoredOutputs, ToolCalls, ViewMessage
 from api.contract.parts import operations, parameters
 from api.contract.typed import (
     ActionError,
@@ -22,7 +22,7 @@ from api.contract.typed import (
     TracesExport,
     Turn,
 )
-from api.schemas import PROBLEM_JSON, ExecutionOutputs
+from api.schemas import PROBLEM_JSON
 from memorybase.conversation import Source
 from memorybase.idempotency import KEY_LENGTH
 
@@ -40,7 +40,7 @@ PROPERTIES: dict[str, Any] = {
     "MessageView.tool_calls": ToolCalls,
     "ChatMessageView.content": Content,
     "ChatMessageView.tool_calls": ToolCalls,
-    "NodeExecutionView.outputs": ExecutionOutputs,
+    "NodeExecutionView.outputs": StoredOutputs,
     "NodeExecutionView.few_shots": list[OpenAIViewMessage],
     "NodeUse.messages": list[ViewMessage],
     "NodeUse.sources": list[Source],

@@ -8,9 +8,9 @@ from uuid import UUID
 
 from pydantic import Field, RootModel
 
-from api.contract.messages import Closed, Content, Open, OpenAIViewMessage, ToolCalls, ViewMessage
+from api.contract.messages import Closed, Content, Open, OpenAIViewMessage, StoredOutputs, ToolCalls, ViewMessage
 from api.contract.typed import Count, MemoryUseSummary
-from api.schemas import NOT_GIVEN, ExecutionOutputs
+from api.schemas import NOT_GIVEN
 from memorybase.conversation import Source
 from memorybase.conversation.session_memory.summaries import Covers
 from memorybase.read_models.jobs import JobView
@@ -171,7 +171,7 @@ class NodeExecutionLine(_Updated, _Ids, _OfRun, _InSession):
     node_id: str = Field(description="The node.")
     index: Count = Field(description="Number of this execution among the node's executions in the run.")
     status: str = Field(description="How it ended.")
-    outputs: ExecutionOutputs = Field(description="What the node returned.")
+    outputs: StoredOutputs = Field(description="What the node returned.")
     few_shots: list[OpenAIViewMessage] = Field(description="Messages before its context.")
 
 

@@ -160,6 +160,7 @@ class FormerFields(Partial):
     tool_calls: ToolCalls = Field(description="The former tool calls, replaced by a capture.")
     tool_call_id: str | None = Field(description="The former tool call that it answered.")
     name: str | None = Field(description="The former name.")
+    status: str = Field(description="The former status, replaced by a capture.")
 
 
 class ActionError(Open):

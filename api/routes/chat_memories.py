@@ -67,7 +67,9 @@ class ChatViewBody(WhoBody):
         default="openai", description="Format of `messages`: `openai` or `langchain`; `text` if only `text` is read."
     )
     model: ModelName | None = Field(
-        default=None, description="Model that counts tokens, by the setting token_counters."
+        default=None,
+        description="The model that reads the messages; it decides the token counter and whether calls come with "
+        "their reasoning.",
     )
 
 

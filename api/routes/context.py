@@ -42,6 +42,7 @@ def build_context(body: ContextBody, services: ServicesDep, caller: Reader) -> C
         summarizer=checked_name(services.settings, body.config.given().get("summarizer")),
         memory_base_ids=body.memory_base_ids,
         counter=counter_for(services.settings, body.model),
+        model=body.model,
         recall=_recall(body.recall),
         standing=StandingOptions(**body.standing.model_dump()),
         profile=body.profile,

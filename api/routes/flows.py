@@ -24,7 +24,7 @@ from api.locations import location
 from api.middleware import path_text
 from api.retention_schemas import FlowChanges
 from api.schemas import CONFLICT, Accepted, CaptureAnswer, CaptureBody, FlowBody, Identifier, Moment, Until
-from memorybase import ids, messages
+from memorybase import caveats, ids, messages
 from memorybase.auth.api_keys import Principal
 from memorybase.conversation.history import node_executions
 from memorybase.conversation.history.node_executions import NewExecution
@@ -137,6 +137,7 @@ def capture_run(
     executions = _executions(body, caller.user_id)
     result = capture.capture(services, caller.user_id, flow_id, run)
     answer = CaptureAnswer.model_validate(result)
+    answer.warnings = caveats.in_metadata(field for message in run.messages for field in message.undefined)
     answer.node_executions = node_executions.report_executions(
         services, caller.user_id, flow_id, result.session_id, result.run_id, executions
     )

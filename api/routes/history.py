@@ -138,7 +138,9 @@ class HistoryBody(Body):
     )
     roles: list[Role] | None = Field(default=None, max_length=8, description="Only messages of these roles.")
     model: ModelName | None = Field(
-        default=None, description="Model that counts tokens, by the setting token_counters."
+        default=None,
+        description="The model that reads the messages; it decides the token counter and whether calls come with "
+        "their reasoning.",
     )
     run_id: Identifier | None = Field(default=None, description="The current run; its own messages are left out.")
     execution_id: Identifier | None = Field(
@@ -198,10 +200,10 @@ def get_history(body: HistoryBody, services: ServicesDep, caller: Reader) -> His
             format=body.format,
             prefixes=None if body.role_prefix is None else Prefixes(**body.role_prefix.model_dump()),
             roles=None if body.roles is None else frozenset(body.roles),
+            model=body.model,
         ),
         mode=body.mode,
         node_id=body.node_id,
-        model=body.model,
     )
     return HistoryAnswer(**given.view.as_dict(), execution_id=given.execution_id)
 

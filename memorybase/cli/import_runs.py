@@ -79,8 +79,10 @@ def import_runs(name: str, source: str, options: Options, client: Client | None)
                 pass
             typer.echo(f"{totals.shown()} would be imported; nothing was stored")
         else:
-            _import(parts, totals, report, options, client)
+            posts = _post(parts, totals, report, options, client)
     _print(report, options.report)
+    if client is not None:
+        _ingest(client, posts)
     _raise_for(report, totals, name, source)
 
 
@@ -103,7 +105,7 @@ def _counted(parts: Iterable[Part], totals: Totals) -> Iterator[Part]:
         yield part
 
 
-def _import(parts: Iterable[Part], totals: Totals, report: Report, options: Options, client: Client) -> None:
+def _post(parts: Iterable[Part], totals: Totals, report: Report, options: Options, client: Client) -> Posts:
     posts = Posts(
         client,
         lambda part: Target.find(client, part.flow, part.flow_name or part.flow, options.memory, options.capture),
@@ -117,6 +119,12 @@ def _import(parts: Iterable[Part], totals: Totals, report: Report, options: Opti
                 bar.advance(task, sum(len(part.messages) for part in batch.parts))
         if totals.messages:
             typer.echo(f"{totals.shown()}: {_answers(posts)}")
+    return posts
+
+
+def _ingest(client: Client, posts: Posts) -> None:
+    """Wait for the ingestion of all memory bases, as long as it goes on."""
+    pending = 0
     text = f"all {plural(posts.stored, 'message')} are stored, and the stack goes on to ingest them"
     with interrupted(lambda: text):
         for target in posts.targets.values():
@@ -124,6 +132,9 @@ def _import(parts: Iterable[Part], totals: Totals, report: Report, options: Opti
                 done = ingest(client, target.base)
                 counts = f"{done.total_processed} ingested, {plural(done.dead_letters, 'dead letter')}"
                 typer.echo(f"memory base {done.name}: {counts}")
+                pending += done.pending_messages
+    if pending:
+        typer.echo(f"{plural(posts.stored, 'message')} stored; {pending} {_is(pending)} being ingested")
 
 
 def _is(count: int) -> str:
@@ -181,7 +192,8 @@ def _print(report: Report, file: Path | None) -> None:
 def _raise_for(report: Report, totals: Totals, name: str, source: str) -> None:
     """Raises InvalidRequest unless every conversation was read."""
     if report.broken:
-        raise errors.InvalidRequest(f"{report.broken}. What was read before it is counted above.")
+        before = "What was read before it is counted above." if totals.messages else "Nothing was read before it."
+        raise errors.InvalidRequest(f"{report.broken}. {before}")
     if not totals.messages:
         other = recognise(source, Report())
         hint = f"; it looks like {other}. Leave --from out, or use --from {other}" if other not in {None, name} else ""

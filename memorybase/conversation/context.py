@@ -123,6 +123,7 @@ class ContextRequest:
     standing: StandingOptions = field(default_factory=StandingOptions)
     profile: bool | None = None
     counter: TokenCounter = field(default_factory=default_counter)
+    model: str | None = None
 
 
 def build_context(services: Services, user_id: UUID, request: ContextRequest) -> View:
@@ -267,6 +268,7 @@ def _history(db: OrmSession, resolved: _Resolved, summary: SummaryState) -> Sess
         token_budget=request.token_budget,
         exclude_run_id=None if resolved.run_id is None else str(resolved.run_id),
         counter=request.counter,
+        model=request.model,
     )
     return SessionHistory.read(
         db,

@@ -17,7 +17,10 @@ _STATUSES = {"in_progress": "stopped", "finished_partial_completion": "stopped"}
 _ROLES = ("user", "assistant", "system", "tool")
 # What the page shows as a link, between private-use characters: its kind, then its fields.
 _MARK = re.compile("\\s?\ue200([^\ue200-\ue202]*)((?:\ue202[^\ue200-\ue202]*)*)\ue201")
-_STRAY_MARKS = re.compile("[\ue200-\ue202]")
+_FORMER = "【[0-9:]+†[^】]*】"  # citations of older answers
+_STRAY_MARKS = re.compile(f"[\ue200-\ue20f]|\\s{_FORMER}(?=[\\s.,;:!?)]|$)|{_FORMER}")
+_REFERENCE = re.compile(r"(turn\d+[a-z_]+\d+[, ]*)+|https?://.*")
+_CITATIONS = ("cite", "filecite", "i", "image_group")  # they show no name
 # Of the model's work and the user's settings, not of the conversation.
 _NOT_SAID = ("thoughts", "reasoning_recap", "user_editable_context", "model_editable_context", "app_pairing_content")
 
@@ -45,6 +48,7 @@ def _messages(where: str, session_id: str, conversation: Json, nodes: Json, repo
         gizmo_id=as_text(conversation.get("gizmo_id")),
         is_archived=conversation.get("is_archived") is True or None,
     )
+    model = as_text(conversation.get("default_model_slug"))  # of answers that name none
     times: dict[str, Any] = {}
     runs: dict[str, str] = {}
     parents = parents_of({node_id: as_object(node).get("parent") for node_id, node in nodes.items()})
@@ -56,7 +60,10 @@ def _messages(where: str, session_id: str, conversation: Json, nodes: Json, repo
         times[node_id] = message.get("create_time") or times.get(parent or "") or conversation.get("create_time")
         is_question = as_object(message.get("author")).get("role") == "user"
         runs[node_id] = node_id if is_question or parent is None else runs[parent]
-        body = _message(place, message, _call_above(nodes, parents, parent), report)
+        call_id = _call_above(nodes, parents, message, parent) if _author(message).get("role") == "tool" else None
+        body = _message(place, message, call_id, report)
+        if body is not None and model is not None and body["role"] == "assistant":
+            body["metadata"] = {"model": model, **body.get("metadata", {})}
         linked = {
             **(body or {}),
             "id": f"{session_id}:{node_id}",
@@ -76,7 +83,7 @@ def _message(place: str, message: Json, call_id: str | None, report: Report) -> 
     if role not in _ROLES:
         report.lose(place, f"author.role must be one of {', '.join(_ROLES)}", field="author.role", value=role)
         return None
-    if metadata.get("is_visually_hidden_from_conversation") is True or kind in _NOT_SAID:
+    if _is_hidden(content, metadata):
         if _text(content):
             report.skip(place, "hidden messages, reasoning and custom instructions are not imported", value=kind)
         return None
@@ -103,21 +110,41 @@ def _message(place: str, message: Json, call_id: str | None, report: Report) -> 
     return {**body, "content": text}
 
 
-def _call_above(nodes: Json, parents: Mapping[str, str | None], node_id: str | None) -> str | None:
-    """The id of the call that a result below this node answers; a tool may answer in several messages, one below the
-    other."""
+def _call_above(nodes: Json, parents: Mapping[str, str | None], tool: Json, node_id: str | None) -> str | None:
+    """The id of the call that a tool's message below this node answers. Above it are further results, then the calls,
+    with nodes between that are not imported. Of several calls, the results of one tool answer its calls in order, and
+    what is left answers the last one: a tool may answer in several messages."""
+    name, earlier = _author(tool).get("name"), 0
+    calls: list[Json] = []
     while node_id is not None:
         message = as_object(as_object(nodes[node_id]).get("message"))
-        if as_object(message.get("author")).get("role") != "tool":
-            return _call_id(message)
         node_id = parents[node_id]
-    return None
+        if _author(message).get("role") == "tool" and not calls:
+            earlier += _author(message).get("name") == name
+        elif _is_call(message):
+            calls.insert(0, message)
+        elif _is_said(message):
+            break
+    own = [call for call in calls if call["recipient"] == name] or calls
+    return as_text(own[min(earlier, len(own) - 1)].get("id")) if own else None
 
 
-def _call_id(message: Json) -> str | None:
-    is_said = as_text(message.get("recipient")) in {None, "all"}
-    is_call = as_object(message.get("author")).get("role") == "assistant" and not is_said
-    return as_text(message.get("id")) if is_call else None
+def _author(message: Json) -> Json:
+    return as_object(message.get("author"))
+
+
+def _is_call(message: Json) -> bool:
+    return _author(message).get("role") == "assistant" and as_text(message.get("recipient")) not in {None, "all"}
+
+
+def _is_said(message: Json) -> bool:
+    """Whether it is imported."""
+    content, metadata = as_object(message.get("content")), as_object(message.get("metadata"))
+    return not _is_hidden(content, metadata) and bool(_text(content) or _files(content, metadata))
+
+
+def _is_hidden(content: Json, metadata: Json) -> bool:
+    return metadata.get("is_visually_hidden_from_conversation") is True or content.get("content_type") in _NOT_SAID
 
 
 def _text(content: Json) -> str:
@@ -131,16 +158,26 @@ def _text(content: Json) -> str:
 
 
 def _shown(mark: re.Match[str]) -> str:
-    """The name that the page shows for an entity or a link; nothing for a citation."""
+    """The names that the page shows for an entity, a product, a list, a video or a link; nothing for a citation."""
     kind, (_, *fields) = mark[1], mark[2].split("\ue202")
-    name = fields[0] if fields and kind in {"url", "link_title"} else None
-    if kind == "entity" and fields:
-        try:
-            name = next(iter(json.loads(fields[0])[1:]), None)
-        except (ValueError, TypeError):
-            name = None
-    space = mark[0][0] if mark[0][0].isspace() else ""
-    return space + name if isinstance(name, str) else ""
+    names = [] if kind in _CITATIONS else [name for field in fields for name in _names(kind, field)]
+    shown = ", ".join(names if kind == "products" else names[:1])
+    return f"{mark[0][0] if mark[0][0].isspace() else ''}{shown}" if shown else ""
+
+
+def _names(kind: str, field: str) -> list[str]:
+    """The names in a field: a text, a list of reference or kind, name and more, or a choice of such lists."""
+    try:
+        value = json.loads(field)
+    except (ValueError, RecursionError):
+        value = field
+    if isinstance(value, dict):
+        return [name for each in as_list(value.get("selections")) for name in _texts(as_list(each))]
+    return _texts(value[1:] if kind == "entity" else value) if isinstance(value, list) else _texts([field])
+
+
+def _texts(values: list[Any]) -> list[str]:
+    return [text for value in values if (text := as_text(value)) and not _REFERENCE.fullmatch(text)][:1]
 
 
 def _part_text(part: Any) -> str | None:

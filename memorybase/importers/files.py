@@ -92,7 +92,7 @@ def _matches(name: str, members: Sequence[str]) -> bool:
 def _records_of_archive(path: Path, members: Sequence[str], report: Report) -> Iterator[RawRecord]:
     try:
         with zipfile.ZipFile(path) as archive:
-            infos = [info for info in archive.infolist() if _matches(PurePosixPath(info.filename).name, members)]
+            infos = [info for info in archive.infolist() if _matches(_path(info).name, members)]
             if not infos:
                 raise errors.InvalidRequest(f"{path} has no file named {' or '.join(members)}.")
             # Reading a member never gives more than the size that the archive states for it.
@@ -102,9 +102,14 @@ def _records_of_archive(path: Path, members: Sequence[str], report: Report) -> I
                 raise errors.InvalidRequest(text, value=size, limit=MAX_UNPACKED_BYTES)
             for info in sorted(infos, key=lambda each: each.filename):
                 with archive.open(info) as opened:
-                    yield from records_of_file(opened, info.filename, report)
+                    yield from records_of_file(opened, str(_path(info)), report)
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as exc:
         report.end_early(f"{path} is damaged or encrypted: {exc}")
+
+
+def _path(info: zipfile.ZipInfo) -> PurePosixPath:
+    """Some programs of Windows write backslashes."""
+    return PurePosixPath(info.filename.replace("\\", "/"))
 
 
 def records_of_file(file: IO[bytes], name: str, report: Report) -> Iterator[RawRecord]:

@@ -1,6 +1,6 @@
 """LangChain's chat histories: the table of SQLChatMessageHistory or PostgresChatMessageHistory (id, session_id,
 message, created_at?), or the file of FileChatMessageHistory, a list of messages that is one session. LangChain.js, and
-so n8n, writes type and fields into one object."""
+so n8n, writes type and fields into one object, or the constructor of the message."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from memorybase.importers.records import Found, Json, RawRecord, Report, as_object, as_text, given, json_column
+from memorybase.importers.records import Found, Json, RawRecord, Report, as_list, as_object, as_text, given, json_column
 
 # What the API accepts of LangChain's fields; the others have no content.
 _FIELDS = (
@@ -72,7 +72,9 @@ def _message(message: Json) -> Json | None:
 
 def _parts_of(message: Json) -> tuple[str, Json] | None:
     """Type and fields; None if it is no message of LangChain."""
-    kind, data = message.get("type"), message.get("data")
+    kind, data = message.get("type"), json_column(message.get("data"))
+    if kind == "constructor" and as_list(message.get("id")):  # how LangChain serializes objects: by class and arguments
+        kind, data = message["id"][-1], message.get("kwargs")
     if not isinstance(kind, str):
         return None
     if isinstance(data, dict):

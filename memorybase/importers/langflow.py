@@ -7,6 +7,7 @@ the metadata; what only formats the chat (properties) is not.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any
 
 from memorybase.importers.records import (
@@ -23,6 +24,11 @@ from memorybase.importers.records import (
     uuid_column,
 )
 
+Row = tuple[str, Json]  # with its place
+
+MOST_ALIKE = 100  # rows of one time that are put in order
+_TIME = ("flow_id", "session_id", "timestamp")
+
 
 def fits(record: Json) -> bool:
     """Whether this is a message, or an answer with some."""
@@ -32,22 +38,53 @@ def fits(record: Json) -> bool:
 
 def read(records: Iterable[RawRecord], report: Report) -> Iterator[Found]:
     """The messages of a table or of saved answers, in their order."""
-    for record in records:
-        for where, row in items_of(record, ("items", "messages")):
-            message_id = uuid_column(row.get("id"))
-            flow = uuid_column(row.get("flow_id"))
-            session_id = as_text(row.get("session_id")) or flow
-            if message_id is None or session_id is None or "sender" not in row:
-                report.lose(where, "a message must have id, sender, and session_id or flow_id")
-                continue
-            yield Found(
-                where,
-                session_id,
-                _message(message_id, row),
-                flow=flow,
-                flow_name=as_text(row.get("flow_name")),
-                run=uuid_column(row.get("run_id")),
-            )
+    rows = (item for record in records for item in items_of(record, ("items", "messages")))
+    for where, row in _in_turns(rows):
+        message_id = uuid_column(row.get("id"))
+        flow = uuid_column(row.get("flow_id"))
+        session_id = as_text(row.get("session_id")) or flow
+        if message_id is None or session_id is None or "sender" not in row:
+            report.lose(where, "a message must have id, sender, and session_id or flow_id")
+            continue
+        yield Found(
+            where,
+            session_id,
+            _message(message_id, row),
+            flow=flow,
+            flow_name=as_text(row.get("flow_name")),
+            run=uuid_column(row.get("run_id")),
+        )
+
+
+def _in_turns(rows: Iterable[Row]) -> Iterator[Row]:
+    """Rows of one session and time, which older versions have in whole seconds: an answer follows its question."""
+    before: Json = {}
+    for time, group in groupby(rows, key=lambda row: tuple(row[1].get(name) for name in _TIME)):
+        if time[:-1] != tuple(before.get(name) for name in _TIME[:-1]):
+            before = {}
+        same: list[Row] = []
+        for row in group:
+            same.append(row)
+            if len(same) == MOST_ALIKE or time[-1] is None:
+                before = same[0][1]
+                yield same.pop(0)
+        while same:
+            row = _following(before, same)
+            same.remove(row)
+            before = row[1]
+            yield row
+
+
+def _following(before: Json, rows: list[Row]) -> Row:
+    return min(rows, key=lambda row: (_is_user(row[1]) is _is_user(before), not _is_of_run(row[1], before)))
+
+
+def _is_user(row: Json) -> bool:
+    return str(row.get("sender")).lower() == "user"
+
+
+def _is_of_run(row: Json, other: Json) -> bool:
+    return row.get("run_id") is not None and row.get("run_id") == other.get("run_id")
 
 
 def _message(message_id: str, row: Json) -> Json:
@@ -62,7 +99,7 @@ def _message(message_id: str, row: Json) -> Json:
         source=given(**as_object(properties.get("source"))),
         usage=as_object(properties.get("usage")),
     )
-    is_output: Any = row.get("is_output")
+    is_output: Any = None if failed else row.get("is_output")
     return {
         "id": message_id,
         "sender": row["sender"],

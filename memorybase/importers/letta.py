@@ -46,10 +46,12 @@ def read(records: Iterable[RawRecord], report: Report) -> Iterator[Found]:
 def _messages(where: str, agent: str, document: Json, report: Report) -> Iterator[Found]:
     seen: Counter[str] = Counter()
     answers: set[str] = set()  # ids of the calls that were answers
+    called: list[Any] = []  # the ids of the latest calls
     for index, message in enumerate(map(as_object, as_list(document.get("messages")))):
         place = f"{where}.messages[{index}]"
         said = [message.get(name) for name in ("role", "created_at", "content", "text", "tool_calls", "tool_call_id")]
-        for part in _parts(message):
+        called = [as_object(call).get("id") for call in as_list(message.get("tool_calls"))] or called
+        for part in _parts(message, called):
             body = _message(place, part, answers, report)
             if body is None:
                 continue
@@ -59,22 +61,38 @@ def _messages(where: str, agent: str, document: Json, report: Report) -> Iterato
             yield Found(place, agent, {**body, "id": f"{agent}:{digest}{number}"}, flow=agent)
 
 
-def _parts(message: Json) -> list[Json]:
+def _parts(message: Json, called: list[Any]) -> list[Json]:
     """The message, or a tool message for each of its results: calls in parallel, and calls that the client made and
-    reported with its approval."""
+    reported with its approval. `called`: the ids of the latest calls."""
     returns = [as_object(each) for each in as_list(message.get("tool_returns"))]
     reported = [each for each in map(as_object, as_list(message.get("approvals"))) if each.get("type") == "tool"]
-    results = reported or (returns if len(returns) > 1 else [])
     texts = [as_object(part) for part in as_list(message.get("content"))]
+    results = reported or (returns if len(returns) > 1 or not _text(message) else _packed(message, texts, called))
     parts: list[Json] = []
     for index, each in enumerate(results):
-        given_text = each.get("tool_return", each.get("func_response"))
+        given_texts = (each.get("tool_return"), each.get("func_response"))
+        given_text = next((text for text in given_texts if text is not None), None)
         if given_text is None and index < len(texts):
             given_text = texts[index].get("text")
         content = given_text if isinstance(given_text, str) else _text({"content": given_text})
-        part = {**message, "role": "tool", "content": content, "tool_call_id": each.get("tool_call_id")}
+        part = {
+            **message,
+            "role": "tool",
+            "content": content,
+            "tool_call_id": each.get("tool_call_id", message.get("tool_call_id")),
+        }
         parts.append({**part, "name": each.get("name"), "failed": each.get("status") == "error"})
     return parts or [message]
+
+
+def _packed(message: Json, texts: list[Json], called: list[Any]) -> list[Json]:
+    """The results of calls in parallel that are only in the texts of a tool's message, each packed with its status."""
+    is_packed = [{"status", "message"} <= as_object(json_column(text.get("text"))).keys() for text in texts]
+    first = message.get("tool_call_id")
+    if message.get("role") not in {"tool", "function"} or len(texts) < 2 or not all(is_packed) or first not in called:
+        return []
+    ids = called[called.index(first) :]
+    return [{"tool_call_id": call_id} for call_id in ids[: len(texts)]] if len(ids) >= len(texts) else []
 
 
 def _digest(value: Any) -> str:

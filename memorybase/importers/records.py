@@ -150,13 +150,15 @@ def items_of(record: RawRecord, names: Sequence[str]) -> Iterator[tuple[str, Jso
 
 
 def json_column(value: Any) -> Any:
-    """The value of a JSON column, which some databases give as text; None if that is not JSON."""
+    """The value of a JSON column, which some databases give as text, and some writers as a text of that text; None if
+    it is not JSON."""
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value)
+        read = json.loads(value)
     except (ValueError, RecursionError):
         return None
+    return json_column(read) if isinstance(read, str) and read.startswith(("{", "[")) else read
 
 
 def uuid_column(value: Any) -> str | None:

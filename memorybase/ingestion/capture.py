@@ -252,7 +252,7 @@ def message_rows(
             "seq": first_seq + offset,
             "position": session.first_position + first_seq + offset,
             **{name: getattr(message, name) for name in STORED_AS_SENT},
-            "is_dialogue": message.role in ("user", "assistant"),
+            "is_dialogue": message.is_dialogue,
             "parent_message_id": links[message_id][0],
             "parent_rule": links[message_id][1],
             "version": past[message_id].version + 1 if message_id in past else 1,

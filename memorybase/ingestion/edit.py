@@ -27,6 +27,8 @@ from memorybase.queries.sessions import SessionRow
 from memorybase.services import Services
 from memorybase.standing import index as standing
 
+_CHANGED = ("content", "files", "tool_calls", "tool_call_id", "name", "status")
+
 
 def update_changed(
     db: OrmSession,
@@ -43,15 +45,19 @@ def update_changed(
     for message_id in known:
         message = messages[message_id]
         current = message_queries.message_by_id(db, message_id)
-        if current is None or message_fingerprint(current) == message_fingerprint(message):
+        if current is None:
             continue
-        if (current.role, current.is_output) != (message.role, message.is_output):
+        is_ended = current.status != message.status  # such as a stream that was stopped, or a run that failed
+        if not is_ended and message_fingerprint(current) == message_fingerprint(message):
+            continue
+        if current.role != message.role or (current.is_output != message.is_output and not is_ended):
             raise errors.MessageConflict(
                 "role and is_output of a message cannot change; nothing of this request was stored",
                 field="messages.id",
                 value=message_id if message.id is None else message.id.sent,
             )
-        changes = {name: getattr(message, name) for name in ("content", "files", "tool_calls", "tool_call_id", "name")}
+        current.is_output, current.is_dialogue = message.is_output, message.is_dialogue
+        changes = {name: getattr(message, name) for name in _CHANGED}
         apply_edit(db, services, bases, session, current, changes, now, Attribution(by))
 
 

@@ -87,7 +87,7 @@ def _difference(services: Services, claim: Claim, lost: set[UUID]) -> LedgerDiff
             limit=limit,
             max_bytes=scheduler.JOB_MAX_BYTES,
         )
-        deleted = ledger.obsolete_entries(db, claim.progress_id, limit=limit)
+        deleted = ledger.obsolete_entries(db, claim.progress_id, capture=claim.capture, limit=limit)
         entries = ledger.entries(db, claim.progress_id, [m.id for m in write])
         orphaned = dead_letters.dead_letters_without_message(db, claim.progress_id)
     complete = is_all and len(deleted) < limit and len(lost) <= limit

@@ -245,7 +245,7 @@ class Message(Base):
     position: Mapped[int] = mapped_column(BigInteger, index=True)  # sessions.first_position + seq
     role: Mapped[str] = mapped_column(String(16))
     is_output: Mapped[bool] = mapped_column(Boolean)
-    is_dialogue: Mapped[bool] = mapped_column(Boolean)  # role user or assistant
+    is_dialogue: Mapped[bool] = mapped_column(Boolean)  # NewMessage.is_dialogue
     content: Mapped[Any] = mapped_column(Json, nullable=True)  # string, list of parts, or null: OpenAI's shape
     tool_calls: Mapped[list[Any] | None] = mapped_column(Json)
     tool_call_id: Mapped[str | None] = mapped_column(Text)

@@ -331,8 +331,9 @@ def messages_to_write(
     return [CountedMessage(*row) for row in rows], count == len(sizes)
 
 
-def obsolete_entries(db: OrmSession, progress_id: UUID, *, limit: int) -> list[HeldMessage]:
-    """Entries of messages that are deleted or forgotten, or that are settled dead letters in their current version.
+def obsolete_entries(db: OrmSession, progress_id: UUID, *, capture: Capture, limit: int) -> list[HeldMessage]:
+    """Entries of messages that are deleted, forgotten or no longer counted, or that are settled dead letters in their
+    current version.
 
     Also of messages beyond the cursor: they were deleted and captured again, and the entry is the old one.
     """
@@ -344,6 +345,7 @@ def obsolete_entries(db: OrmSession, progress_id: UUID, *, limit: int) -> list[H
             Entry.progress_id == progress_id,
             sa.or_(
                 Message.id.is_(None),
+                sa.not_(is_counted(capture)),
                 Message.seq > SessionProgress.cursor_seq,
                 Message.seq <= SessionProgress.start_seq,
                 _settled(Entry.progress_id),

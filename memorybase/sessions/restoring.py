@@ -150,7 +150,7 @@ def _restore(
         index.add(db, session, [row], {message_id: index.analyze(services, row["role"], row["content"])})
         deleted_messages.delete(db, session.flow_id, [message_id])
         db.flush()
-        found = standing.find(services, row["role"], row["content"])
+        found = standing.find(services, row["role"], row["content"], is_dialogue=row["is_dialogue"])
         sessions.save(db, session)
         standing.add(db, session, [row], {message_id: (found, kept.message.get("standing", ()))})
         relinking.restore(db, session, kept)

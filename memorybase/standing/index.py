@@ -36,16 +36,16 @@ class Reread(NamedTuple):
     last_seq: int
 
 
-def find(services: Services, role: str, content: Any) -> list[Statement]:
-    """The statements of a message; only users' messages have any."""
-    if role != "user" or not services.settings.find_standing:
+def find(services: Services, role: str, content: Any, *, is_dialogue: bool) -> list[Statement]:
+    """The statements of a message; only users' messages have any, and not those that failed."""
+    if role != "user" or not is_dialogue or not services.settings.find_standing:
         return []
     return finder.find(message_text(content))
 
 
 def find_all(services: Services, messages: Iterable[NewMessage]) -> list[list[Statement]]:
     """The statements of each message. Find them before the transaction begins, so that it stays short."""
-    return [find(services, message.role, message.content) for message in messages]
+    return [find(services, message.role, message.content, is_dialogue=message.is_dialogue) for message in messages]
 
 
 def add(
@@ -60,7 +60,7 @@ def add(
 def replace(db: OrmSession, services: Services, session: SessionRow, message: Message) -> int:
     """Follow a message's present content; how many statements are new. One that it still states stays as it is, with
     what a person made of it. The caller holds the session's lock."""
-    found = find(services, message.role, message.content)
+    found = find(services, message.role, message.content, is_dialogue=message.is_dialogue)
     stored = standing_statements.keys_of_message(db, message.id)
     gone = stored - {key_of(statement.text) for statement in found}
     if gone:

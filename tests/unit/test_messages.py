@@ -94,6 +94,23 @@ class TestOpenAI:
     def test_what_counts_as_output(self, role: str, stated: bool | None, expected: bool) -> None:
         assert made(role=role, content="x", is_output=stated).is_output is expected
 
+    @each_row(
+        ("role", "status", "stated", "expected"),
+        [
+            ("assistant", "failed", None, (False, False)),
+            ("assistant", "failed", True, (True, True)),
+            ("assistant", "stopped", None, (True, True)),
+            ("user", "failed", None, (False, False)),
+            ("user", "completed", None, (False, True)),
+            ("tool", "completed", None, (False, False)),
+        ],
+    )
+    def test_a_failed_message_counts_only_as_a_stated_output(
+        self, role: str, status: str, stated: bool | None, expected: tuple[bool, bool]
+    ) -> None:
+        message = made(role=role, content="x", status=status, is_output=stated)
+        assert (message.is_output, message.is_dialogue) == expected
+
     def test_null_content_needs_tool_calls(self) -> None:
         calls = [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
         assert made(role="assistant", content=None, tool_calls=calls).tool_calls == calls
@@ -102,8 +119,46 @@ class TestOpenAI:
 
     def test_a_dump_of_the_library_with_its_empty_fields_is_taken(self) -> None:
         message = made(role="assistant", content="hi", refusal=None, annotations=[], audio=None, function_call=None)
-        assert message.content == "hi"
-        assert refused(role="assistant", content="hi", refusal="no").field == "messages[3].refusal"
+        assert (message.content, message.metadata, message.undefined) == ("hi", {}, ())
+
+    @each_row(
+        ("raw", "content", "metadata"),
+        [
+            ({"content": "hi", "reasoning_content": "Hm."}, "hi", {"reasoning_content": "Hm."}),
+            ({"content": "hi", "cache_control": {"type": "x"}}, "hi", {"cache_control": {"type": "x"}}),
+            ({"content": "hi", "images": ["iVBO"], "score": 0}, "hi", {"images": ["iVBO"], "score": 0}),
+            ({"content": "hi", "colour": "red", "metadata": {"colour": "blue"}}, "hi", {"colour": "blue"}),
+            ({"content": None, "thinking": "Hm."}, "", {"thinking": "Hm."}),
+            ({"content": None, "refusal": "I can't."}, "I can't.", {}),
+            ({"content": "hi", "refusal": "I can't."}, "hi", {"refusal": "I can't."}),
+            (
+                {"content": None, "audio": {"id": "a", "data": "UklG", "transcript": "Hello."}},
+                "Hello.",
+                {"audio": {"id": "a", "transcript": "Hello."}},
+            ),
+            ({"content": "hi", "name": "n" * 201}, "hi", {"name": "n" * 201}),
+            ({"parts": [{"type": "text", "text": "hi"}]}, [{"type": "text", "text": "hi"}], {}),
+        ],
+    )
+    def test_a_field_that_messages_do_not_have_is_kept_in_the_metadata(
+        self, raw: dict[str, Any], content: Any, metadata: dict[str, Any]
+    ) -> None:
+        message = made(role="assistant", **raw)
+        assert (message.content, message.metadata) == (content, metadata)
+        assert set(message.undefined) == metadata.keys()
+
+    def test_a_call_and_result_of_a_function_are_those_of_a_tool(self) -> None:
+        called = {"name": "f", "arguments": "{}"}
+        call = made(role="assistant", content=None, function_call=called)
+        assert call.tool_calls == [{"type": "function", "function": called}]
+        result = made(role="function", name="f", content=None)
+        assert (result.role, result.name, result.content, result.is_output) == ("tool", "f", "", False)
+
+    def test_an_id_may_be_an_integer(self) -> None:
+        message = made(role="tool", content="x", id=7, parent_message_id=6, tool_call_id=5)
+        assert message.id == CallerId.of(USER, "message", "7")
+        assert message.parent_message_id == CallerId.of(USER, "message", "6")
+        assert message.tool_call_id == "5"
 
     @each_row(
         ("field", "value"),
@@ -116,7 +171,8 @@ class TestOpenAI:
             ("content", [{"type": "text"}]),
             ("tool_calls", "x"),
             ("tool_calls", ["x"]),
-            ("id", 7),
+            ("id", True),
+            ("id", 7.5),
             ("id", ""),
             ("is_output", "yes"),
             ("files", {}),
@@ -130,7 +186,6 @@ class TestOpenAI:
             ("name", 7),
             ("sender_name", "x" * 201),
             ("parent_message_id", "x" * 129),
-            ("colour", "red"),
         ],
     )
     def test_a_wrong_field_is_named(self, field: str, value: Any) -> None:
@@ -156,7 +211,7 @@ class TestLangflow:
     def test_wrong_fields_are_named(self) -> None:
         assert refused(text="hi", sender="Ghost").field == "messages[3].sender"
         assert refused(sender="User").field == "messages[3].text"
-        assert refused(text="hi", sender="User", mood="good").field == "messages[3].mood"
+        assert made(text="hi", sender="User", mood="good").metadata == {"mood": "good"}
 
 
 class TestLangChain:
@@ -192,8 +247,10 @@ class TestLangChain:
 
     def test_wrong_fields_are_named(self) -> None:
         assert refused(type="ghost", content="x").field == "messages[3].type"
-        assert refused(type="ai", content="x", mood="good").field == "messages[3].mood"
-        assert refused(type="ai", data={"content": "x", "mood": "good"}).field == "messages[3].data.mood"
+        assert made(type="ai", data={"content": "x", "mood": "good"}, kind="k").metadata == {
+            "mood": "good",
+            "kind": "k",
+        }
 
 
 class TestWhatCannotBeStored:

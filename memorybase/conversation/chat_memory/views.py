@@ -81,7 +81,9 @@ def view_chat(
         memory = require_memory(db, key)
         config = config_of(memory)
         chat = chats.fetch_chat(db, memory.id, ref.resolve(config.chat_id))
-        view = read_view(db, memory, config, chat, counter, exclude_run_id=own_run, align=align, shape=shape)
+        view = read_view(
+            db, memory, config, chat, counter, exclude_run_id=own_run, align=align, shape=shape, model=model
+        )
     if run_id is not None:
         recorded = view if chat is None else _with_summary_id(view, chat.id)
         record_use(
@@ -106,6 +108,7 @@ def read_view(
     exclude_run_id: UUID | None = None,
     align: Align = "none",
     shape: Format = "openai",
+    model: str | None = None,
     verbatim: bool = True,
 ) -> View:
     """The view, read from the chat's end page by page until the limits leave something out. Without `verbatim`, no
@@ -113,7 +116,7 @@ def read_view(
     run = None if exclude_run_id is None else str(exclude_run_id)
     trim_state = TrimState(None) if chat is None else trim_state_of(db, memory, config, chat)
     cuts = () if chat is None else _cuts(chat, trim_state)
-    options = config.options(cuts, exclude_run_id=run, align=align, shape=shape)
+    options = replace(config.options(cuts, exclude_run_id=run, align=align, shape=shape), model=model)
     if not verbatim:
         options = replace(options, uncovered_tokens=None)
     predefined = config.predefined[: trim_state.predefined_left]

@@ -15,10 +15,9 @@ def read_history(
     *,
     mode: Mode = "conversation",
     node_id: str | None = None,
-    model: str | None = None,
 ) -> NodeHistory:
     """The view for the mode; its use is recorded if the request names a run and a node."""
-    counter = counter_for(conversation.services.settings, model)
+    counter = counter_for(conversation.services.settings, request.model)
     if mode == "node":
         history = node_view(conversation, node_id, request, counter=counter)
     else:

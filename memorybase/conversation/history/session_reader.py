@@ -185,7 +185,7 @@ def as_record(message: Message) -> Record:
     record = Record.from_row(
         message, message_id=message.id, created_at=message.timestamp, parent_id=message.parent_message_id
     )
-    is_intermediate = message.role == "assistant" and not message.is_output
+    is_intermediate = message.role == "assistant" and not message.is_output and message.status != "failed"
     if message.parent_rule is None and not is_intermediate:
         return record
     return replace(record, parent_rule=message.parent_rule or record.parent_rule, intermediate=is_intermediate)

@@ -61,6 +61,7 @@ class HistoryRequest:
     format: Format = "openai"
     prefixes: Prefixes | None = None
     roles: frozenset[Role] | None = None
+    model: str | None = None
 
     def options(self) -> ViewOptions:
         """The request as options of a view."""
@@ -77,6 +78,7 @@ class HistoryRequest:
             align=self.align,
             format=self.format,
             prefixes=self.prefixes or Prefixes(),
+            model=self.model,
         )
 
 

@@ -57,6 +57,7 @@ class ModelCall:
     inserts: Sequence[Record] = ()
     exclude_run_id: str | None = None
     counter: TokenCounter = ESTIMATE
+    model: str | None = None
     flags: Sequence[str] = ()
 
 
@@ -241,6 +242,7 @@ def _options(preset: SessionPreset, call: ModelCall) -> ViewOptions:
         summary_role="system",  # as a user message it would merge with a question
         align=preset.align,
         format=preset.format,
+        model=call.model,
     )
 
 

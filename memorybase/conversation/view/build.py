@@ -8,6 +8,7 @@ do not depend on limits, `PreparedLog.draft` the others, `Draft.view` renders, a
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -21,7 +22,7 @@ from memorybase.conversation.view.clearing import ToolResultClearing, clear_tool
 from memorybase.conversation.view.content_parts import accepted
 from memorybase.conversation.view.files import FileResolver, remote_images
 from memorybase.conversation.view.limits import Limits, Size
-from memorybase.conversation.view.records import Kind, Record, Role, message_ids, with_files
+from memorybase.conversation.view.records import Content, Kind, Record, Role, message_ids, with_files, with_reasoning
 from memorybase.conversation.view.rendering import Align, Format, Prefixes, align, history_text, to_langchain, to_openai
 from memorybase.conversation.view.threads import dify_thread, inferred_parents, thread
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
@@ -33,6 +34,14 @@ from memorybase.messages import canonical
 # inferred_parents; dify: by dify_thread.
 ThreadRule = Literal["none", "given", "parents", "inferred", "dify"]
 
+# A date in digits or with the name of its month, maybe with its weekday before or behind it; or a time of day.
+_WHEN = re.compile(
+    r"(?:\b(?:[^\W\d]{1,20},|(?:mon|tues|wednes|thurs|fri|satur|sun)day) )?"
+    r"(?:\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{2,4}|\d{4}年\d\d?月\d\d?日"
+    r"|\d\d?\.? [^\W\d]{1,20},? \d{4}|[^\W\d]{1,20}\.? \d\d?(?:st|nd|rd|th)?,? \d{4})(?: ?\([^\W\d]{1,20}\))?"
+    r"|T?\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[ap]\.?m\b\.?)?(?:Z|[+-]\d\d:?\d\d)?",
+    re.IGNORECASE,
+)
 SUMMARY_PREFIX = "[Previous Conversation Summary]\n"
 FILE_DEGRADED = "files"
 
@@ -51,6 +60,7 @@ class ViewOptions:
     pin_predefined     predefined messages count, but are never left out
     clip_oversized     truncate a newest turn that is too large instead of leaving it out
     clip_edge          fill the remaining room with the next older unit, its longest message truncated
+    model              the model that reads the view, if it is named
     """
 
     thread: ThreadRule = "none"
@@ -67,6 +77,7 @@ class ViewOptions:
     pin_predefined: bool = False
     clip_oversized: bool = False
     clip_edge: bool = False
+    model: str | None = None
     summary_role: Role = "user"
     summary_prefix: str = SUMMARY_PREFIX
     align: Align = "none"
@@ -327,7 +338,8 @@ def summary_use(summary: Summary | None, sent: Sequence[Record]) -> SummaryUse |
 def _chosen(records: Sequence[Record], options: ViewOptions, notes: _Notes) -> list[Record]:
     """The records after thread and filters; unless pruned as Dify does, without what no model accepts."""
     chosen: list[Record] = []
-    for record in _with_accepted_parts(_on_thread(records, options, notes), notes):
+    on_thread = (with_reasoning(record, options.model) for record in _on_thread(records, options, notes))
+    for record in _with_accepted_parts(on_thread, notes):
         reason = _removal_reason(record, options)
         if reason is None:
             chosen.append(record)
@@ -388,12 +400,12 @@ def _removal_reason(record: Record, options: ViewOptions) -> str | None:
 
 
 def _with_each_prompt_once(records: list[Record], notes: _Notes) -> tuple[list[Record], set[str]]:
-    """Of a system prompt that was captured with several runs only the newest, behind the newest question, so that it
-    stays as long as its turn does; and the ids of such prompts."""
-    by_text: dict[bytes, list[Record]] = defaultdict(list)
+    """Of a system prompt that was captured with several runs, maybe with another date in each, only the newest, behind
+    the newest question, so that it stays as long as its turn does; and the ids of such prompts."""
+    by_text: dict[bytes | str, list[Record]] = defaultdict(list)
     for record in records:
         if record.role == "system":
-            by_text[canonical(record.content)].append(record)
+            by_text[_without_time(record.content)].append(record)
     repeated = [same for same in by_text.values() if len(same) > 1]
     if not repeated:
         return records, set()
@@ -403,6 +415,11 @@ def _with_each_prompt_once(records: list[Record], notes: _Notes) -> tuple[list[R
     asked = max((index for index, record in enumerate(others) if record.role == "user"), default=-1)
     prompts = [same[-1] for same in repeated]
     return [*others[: asked + 1], *prompts, *others[asked + 1 :]], {record.id for record in prompts}
+
+
+def _without_time(prompt: Content) -> bytes | str:
+    """What the prompt says whenever it is sent: without dates, times of day, and differences of white space."""
+    return " ".join(_WHEN.sub(" ", prompt).split()) if isinstance(prompt, str) else canonical(prompt)
 
 
 def _prompts_first(records: Sequence[Record], prompt_ids: set[str]) -> list[Record]:

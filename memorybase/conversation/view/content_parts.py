@@ -2,25 +2,28 @@
 
 Outside user messages only text goes to a model, in an assistant's also a refusal. Images and files of a tool's result
 stay here, for `rendering.arrange` to move. Sources: the references of OpenAI's chat completions and Responses API, of
-Anthropic's Messages API, and of LangChain's content blocks.
+Anthropic's Messages API, of LangChain's content blocks, and of the AI SDK's messages.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from memorybase.conversation.view.files import url_label
+from memorybase.conversation.view.files import is_url, type_of, url_label
 from memorybase.conversation.view.records import Record, plain, text_part
 from memorybase.conversation.view.tokens import IMAGE_TYPES
 
 Part = dict[str, Any]
 
-_THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content"})
-_CALLS = frozenset({"tool_use", "tool_call"})
+_THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content", "step-start"})
+_CALLS = frozenset({"tool_use", "tool_call", "tool-call"})
+_RESULTS = frozenset({"tool_result", "tool-result"})
 _TEXTS = frozenset({"input_text", "output_text"})
-_FILES = frozenset({"file", "input_file", "document"})
+_FILES = frozenset({"file", "input_file", "document", "media"})
+_MEDIA_TYPES = ("media_type", "mime_type", "mimeType", "mediaType")
 
 
 def accepted(record: Record) -> tuple[list[Record], int]:
@@ -51,8 +54,13 @@ class _Reading:
             self.lost += 1
         elif kind in _CALLS and role == "assistant":
             self._read_call(part)
-        elif kind == "tool_result" and role == "user":
+        elif kind in _RESULTS and role != "system":
             self._read_result(part)
+        elif role == "assistant" and "toolCallId" in part:  # a page's part: the call, with its result if it has one
+            named = {"toolName": str(kind).removeprefix("tool-"), **part}
+            self._read_call(named)
+            if "output" in part or "errorText" in part:
+                self._read_result(named)
         else:
             self._add(_translated(part))
 
@@ -64,19 +72,21 @@ class _Reading:
 
     def _read_call(self, part: Part) -> None:
         """LangChain's messages name their calls twice: in the content and in tool_calls."""
-        if any(call.get("id") == part.get("id") for call in self.calls):
+        identity = part.get("id", part.get("toolCallId"))
+        if any(call.get("id") == identity for call in self.calls):
             return
         arguments = part.get("input", part.get("args", part.get("arguments")))
-        self.calls.append({"id": str(part.get("id") or ""), "name": part.get("name"), "args": arguments})
+        name = part.get("name", part.get("toolName"))
+        self.calls.append({"id": str(identity or ""), "name": name, "args": arguments})
 
     def _read_result(self, part: Part) -> None:
-        content = part.get("content")
+        content = _result_of(part)
         result = replace(
             self.record,
             role="tool",
-            content=_parts(content) if isinstance(content, list) else str(content or ""),
+            content=_parts(content) if isinstance(content, list) else content,
             tool_calls=(),
-            tool_call_id=str(part.get("tool_use_id") or ""),
+            tool_call_id=str(part.get("tool_use_id", part.get("toolCallId")) or ""),
             name=None,
             files=(),
         )
@@ -85,9 +95,23 @@ class _Reading:
         self.lost += lost
 
     def records(self) -> list[Record]:
-        if self.results and not self.parts and not self.record.files:
+        if self.results and not self.parts and not self.calls and not self.record.files:
             return self.results
-        return [*self.results, replace(self.record, content=plain(self.parts), tool_calls=self.calls)]
+        rest = replace(self.record, content=plain(self.parts), tool_calls=self.calls)
+        return [rest, *self.results] if self.calls else [*self.results, rest]
+
+
+def _result_of(part: Part) -> str | list[Any]:
+    """The text or parts of a result, where Anthropic and the AI SDK's versions have it."""
+    names = ("content", "output", "result", "errorText")
+    found = next((part[name] for name in names if part.get(name) is not None), "")
+    if isinstance(found, Mapping) and found.keys() == {"type", "value"}:
+        found = found["value"]
+        if isinstance(found, list) and part["output"]["type"] == "content":
+            return found
+    if isinstance(found, str) or (isinstance(found, list) and part.get("type") == "tool_result"):
+        return found
+    return json.dumps(found, ensure_ascii=False)
 
 
 def _parts(content: Sequence[Any]) -> list[Part]:
@@ -98,9 +122,15 @@ def _may_have(role: str, part: Part) -> bool:
     kind = part["type"]
     if kind == "text" or (kind == "refusal" and role == "assistant"):
         return True
+    if kind == "file" and not _is_given(part.get("file")):
+        return False
     if role == "user":
         return kind in {"image_url", "file", "input_audio"}
     return role == "tool" and kind in {"image_url", "file"}
+
+
+def _is_given(file: Any) -> bool:
+    return isinstance(file, Mapping) and bool(file.get("file_id") or file.get("file_data"))
 
 
 def _translated(part: Part) -> Part:
@@ -108,7 +138,7 @@ def _translated(part: Part) -> Part:
     kind = part.get("type")
     if kind in _TEXTS or (kind not in {"text", "refusal"} | IMAGE_TYPES | _FILES and isinstance(part.get("text"), str)):
         return text_part(part["text"])
-    if kind in IMAGE_TYPES:
+    if kind in IMAGE_TYPES or (kind in _FILES and str(_media_type(part)).startswith("image/")):
         return _image(part)
     if kind in _FILES:
         return _file(part)
@@ -127,8 +157,7 @@ def _image(part: Part) -> Part:
 
 
 def _file(part: Part) -> Part:
-    file = part.get("file")
-    if isinstance(file, Mapping) and (file.get("file_id") or file.get("file_data")):
+    if _is_given(part.get("file")):
         return part
     source = part.get("source")
     if isinstance(source, Mapping) and isinstance(source.get("data"), str) and source.get("type") == "text":
@@ -138,8 +167,10 @@ def _file(part: Part) -> Part:
         return {"type": "file", "file": {"file_id": part["file_id"], **names}}
     data = part.get("file_data")
     url = data if isinstance(data, str) else _data_of(part, "application/pdf")
-    if url is None or not url.startswith("data:"):  # chat completions fetch no files
-        return part
+    kind = type_of(_media_type(part)) if _media_type(part) else part["type"]
+    # Chat completions fetch no files, and read neither sounds nor videos in them.
+    if url is None or not url.startswith("data:") or kind in {"audio", "video"}:
+        return part | {"type": kind}
     return {"type": "file", "file": {"file_data": url, **names}}
 
 
@@ -149,11 +180,14 @@ def _data_of(part: Part, media_type: str) -> str | None:
     url = given.get("url")
     if isinstance(url, str):
         return url
-    data = given.get("base64", given.get("data"))
+    data = given.get("base64", given.get("data", given.get("image")))
     if not isinstance(data, str):
         return None
-    kind = given.get("media_type") or given.get("mime_type") or given.get("mimeType") or media_type
-    return data if data.startswith("data:") else f"data:{kind};base64,{data}"
+    return data if is_url(data) else f"data:{_media_type(given) or media_type};base64,{data}"
+
+
+def _media_type(given: Mapping[str, Any]) -> Any:
+    return next((given[name] for name in _MEDIA_TYPES if given.get(name)), None)
 
 
 def stub_of(part: Part) -> str:
@@ -170,7 +204,7 @@ def _name(part: Part) -> str | None:
         for key in ("filename", "file_name", "name", "title"):
             if isinstance(holder.get(key), str) and holder[key]:
                 return str(holder[key])
-    url = part.get("file_url") or part.get("url")
+    url = next((part[key] for key in ("file_url", "url", "data", "image") if is_url(part.get(key))), None)
     image = part.get("image_url")
     if isinstance(image, Mapping):
         url = image.get("url")

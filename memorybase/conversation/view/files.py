@@ -48,10 +48,10 @@ class FileRef:
         if not isinstance(pointer, str):
             key = _POINTERS[method][0]
             raise InvalidRequest(f"{key} must be a string: the file is a {method}", field=f"{where}.{key}")
-        if method == "remote_url" and not _is_url(pointer):
+        if method == "remote_url" and not is_url(pointer):
             raise InvalidRequest("url must begin with http://, https:// or data:", field=f"{where}.url")
         return cls(
-            type=_one_of(raw.get("type") or _type_of(content_type), FileType, f"{where}.type"),
+            type=_one_of(raw.get("type") or type_of(content_type), FileType, f"{where}.type"),
             transfer_method=method,
             pointer=pointer,
             name=_name(raw),
@@ -110,9 +110,9 @@ def read_files(stored: Sequence[Any]) -> tuple[FileRef, ...]:
     for raw in stored:
         if isinstance(raw, str) and raw:
             content_type = guess_type(_path(raw))[0]
-            method: TransferMethod = "remote_url" if _is_url(raw) else "local_file"
+            method: TransferMethod = "remote_url" if is_url(raw) else "local_file"
             name = None if method == "remote_url" else PurePosixPath(raw).name
-            kind = _type_of(content_type)
+            kind = type_of(content_type)
             found.append(FileRef(type=kind, transfer_method=method, pointer=raw, name=name, content_type=content_type))
         elif isinstance(raw, Mapping):
             try:
@@ -124,12 +124,11 @@ def read_files(stored: Sequence[Any]) -> tuple[FileRef, ...]:
 
 def _unknown(raw: Mapping[str, Any]) -> FileRef:
     """A file of another maker's shape, such as an attachment of an export: nothing can resolve it."""
-    given = next(
-        (text for key in ("mime_type", "content_type", "file_type", "type") if (text := _text(raw.get(key)))), ""
-    )
+    names = ("mime_type", "mimeType", "mediaType", "content_type", "file_type", "type")
+    given = next((text for key in names if (text := _text(raw.get(key)))), "")
     name = _name(raw)
     guessed = given if "/" in given else guess_type(name or "")[0]
-    kind: FileType = "image" if "image" in given else _type_of(guessed)
+    kind: FileType = "image" if "image" in given else type_of(guessed)
     return FileRef(
         type=kind,
         transfer_method="local_file",
@@ -141,7 +140,14 @@ def _unknown(raw: Mapping[str, Any]) -> FileRef:
 
 
 def _name(raw: Mapping[str, Any]) -> str | None:
-    return next((name for key in ("file_name", "filename", "name", "title") if (name := _text(raw.get(key)))), None)
+    nested = raw.get("file")
+    for holder in (raw, nested if isinstance(nested, Mapping) else {}):
+        for key in ("file_name", "filename", "name", "title"):
+            if name := _text(holder.get(key)):
+                return name
+        if place := _text(holder.get("path")) or _text(holder.get("uri")):
+            return url_label(place)
+    return None
 
 
 # The content part for a file, or None if the file is deleted or the model cannot read it.
@@ -170,12 +176,14 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _is_url(pointer: str) -> bool:
-    return pointer.startswith(("http://", "https://", "data:"))
+def is_url(pointer: Any) -> bool:
+    """Whether it is the URL of a file, or the file as one."""
+    return isinstance(pointer, str) and pointer.startswith(("http://", "https://", "data:"))
 
 
-def _type_of(content_type: str | None) -> FileType:
-    kind = (content_type or "").partition("/")[0]
+def type_of(content_type: Any) -> FileType:
+    """What the file is, by its MIME type."""
+    kind = str(content_type or "").partition("/")[0]
     return kind if kind in {"image", "audio", "video"} else "document"  # type: ignore[return-value]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -32,6 +33,7 @@ class Record:
     tool_calls: Sequence[Mapping[str, Any]] = ()
     tool_call_id: str | None = None
     name: str | None = None
+    reasoning: str | None = None  # what the model thought before its calls, if it wants that back
     files: Sequence[FileRef] = ()
     parent_id: str | None = None
     parent_rule: str | None = None  # messages.ParentRule
@@ -114,6 +116,22 @@ def call_parts(call: Mapping[str, Any]) -> tuple[str, str]:
     if arguments is not None and not isinstance(arguments, str):
         arguments = json.dumps(arguments, ensure_ascii=False)
     return str(function.get("name") or ""), arguments or "{}"
+
+
+# These models refuse tool calls in a history without the reasoning that led to them; others refuse the field.
+_WANT_REASONING = re.compile("deepseek|kimi|moonshot|glm", re.IGNORECASE)
+REASONING = "reasoning_content"
+
+
+def with_reasoning(record: Record, model: str | None) -> Record:
+    """The record with the reasoning behind its calls, unless the named model wants none. If no model is named, it is
+    taken for the one that sent the reasoning."""
+    if not record.tool_calls or not (model is None or _WANT_REASONING.search(model)):
+        return record
+    of_langchain = record.metadata.get("additional_kwargs")
+    holders = [record.metadata, of_langchain if isinstance(of_langchain, Mapping) else {}]
+    texts = (holder.get(REASONING) for holder in holders)
+    return replace(record, reasoning=next((text for text in texts if isinstance(text, str) and text), None))
 
 
 def call_ids(record: Record) -> set[str]:

@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 from memorybase.conversation.view.content_parts import stub_of
 from memorybase.conversation.view.records import (
+    REASONING,
     Kind,
     Record,
     call_parts,
@@ -221,7 +222,7 @@ def to_langchain(record: Record) -> dict[str, Any]:
 
 
 def _references(record: Record) -> dict[str, str]:
-    references = {"tool_call_id": record.tool_call_id, "name": record.name or None}
+    references = {"tool_call_id": record.tool_call_id, "name": record.name or None, REASONING: record.reasoning}
     return {key: value for key, value in references.items() if value is not None}
 
 

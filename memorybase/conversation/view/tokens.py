@@ -71,6 +71,8 @@ class TextCounter:
             total += overheads.name + self._tokens_of(record.name)
         for call in record.tool_calls:
             total += overheads.tool_call + self._tokens_of(" ".join(call_parts(call)))
+        if record.reasoning:
+            total += self._tokens_of(record.reasoning)
         return total + (overheads.tool_call if record.tool_call_id else 0)
 
     def _content(self, content: Any) -> int:

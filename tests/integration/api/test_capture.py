@@ -31,6 +31,12 @@ class TestFlows:
         for flow in (uuid, "a/b"):
             assert api.get("/messages", flow_id=flow)["total"] == 2
 
+    def test_a_slash_at_the_end_of_a_path_means_nothing(self, api: Api) -> None:
+        body = {"name": "Support"}
+        assert api.call("PUT", "/flows/support/", json=body, expect=201).json()["external_id"] == "support"
+        assert [api.call("GET", path, expect=200).json()["total"] for path in ("/flows/", "/flows")] == [1, 1]
+        assert api.refused("GET", "/flows/none/", 404)["code"] == "not_found"
+
     def test_post_generates_an_id(self, api: Api) -> None:
         made = api.post("/flows", {"name": "f"}, expect=201)
         assert (made["external_id"], api.get(f"/flows/{made['id']}")) == (None, made)
@@ -110,6 +116,17 @@ class TestShape:
         stored = [(m["role"], m["content"], m["is_output"]) for m in api.get("/messages", run_id=run)["items"]]
         assert stored == [("user", "a", False), ("assistant", "b", True), ("assistant", "c", True)]
 
+    def test_a_field_that_messages_do_not_have_is_stored_in_the_metadata_and_named(self, api: Api) -> None:
+        api.flow()
+        said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho", "reasoning_content": "Hm."}]
+        body = {"session_id": "s", "messages": said}
+        (warning,) = api.post("/flows/support/runs", body, expect=201)["warnings"]
+        assert warning["code"] == "kept_in_metadata"
+        assert "reasoning_content" in warning["message"]
+        stored = api.get("/messages?flow_id=support")["items"]
+        assert [each["metadata"] for each in stored] == [{}, {"reasoning_content": "Hm."}]
+        assert api.capture("a")["warnings"] == []
+
     def test_equal_messages_without_ids_are_all_stored(self, api: Api) -> None:
         api.flow()
         api.capture("yes", "yes")
@@ -187,6 +204,20 @@ class TestIdentity:
         stored = api.get("/messages/m")
         assert (stored["content"], stored["version"], stored["seq"]) == ("b", 2, 1)
         assert api.get("/messages")["total"] == 1
+
+    def test_update_ends_a_message_that_was_stopped(self, api: Api) -> None:
+        api.flow()
+
+        def capture(content: str, status: str) -> dict[str, Any]:
+            message = {"role": "assistant", "content": content, "id": "m", "status": status}
+            body = {"session_id": "s", "messages": [message], "on_conflict": "update"}
+            api.post("/flows/support/runs", body, expect=(200, 201))
+            return dict(api.get("/messages/m"))
+
+        assert capture("At ber", "stopped")["status"] == "stopped"
+        assert capture("At berth 12.", "completed")["status"] == "completed"
+        assert capture("At berth 12.", "stopped")["status"] == "stopped"
+        assert capture("At berth 12.", "stopped")["version"] == 3
 
     def test_an_end_user_is_fixed_for_a_session(self, api: Api) -> None:
         api.flow()

@@ -131,7 +131,7 @@ INVALID_FIELDS = [
     ("POST", "/flows/f/runs", {"session_id": "s", "messages": [], "node_execution": []}, "node_execution"),
     ("POST", "/flows/f/runs", {"session_id": "s", "messages": [], "on_conflict": "drop"}, "on_conflict"),
     ("POST", "/flows/f/runs", {"session_id": "x" * 129, "messages": []}, "session_id"),
-    ("POST", "/flows/f/runs", {"session_id": "s", "messages": [{"role": "user", "x": 1}]}, "messages[0].x"),
+    ("POST", "/flows/f/runs", {"session_id": "s", "messages": [{"role": "user", "content": 1}]}, "messages[0].content"),
     ("POST", "/memories", {"name": "n", "flow_id": "f", "threshold": 0}, "threshold"),
     ("POST", "/memories", {"name": "n", "flow_id": "f", "threshold": 10_001}, "threshold"),
     ("POST", "/memories", {"name": "n", "flow_id": "f", "capture": "some"}, "capture"),

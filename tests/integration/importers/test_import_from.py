@@ -23,7 +23,7 @@ from memorybase_client import errors as client_errors
 from typer.testing import CliRunner
 
 from memorybase import cli, errors
-from memorybase.cli import import_file
+from memorybase.cli import import_file, import_runs
 from memorybase.importers import batches
 from memorybase.importers.records import Report
 from memorybase.importers.systems import ImportSource, read_runs
@@ -445,6 +445,29 @@ class TestOwnFormat:
         assert wire.paths.count("/import") == 1
         assert not [path for path in wire.paths if path.endswith("/runs")]
         assert {each["end_user_id"] for each in stored(api)} == {"ada"}
+
+    def test_without_a_worker_the_import_says_what_is_stored_and_what_waits(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(import_runs, "ingest", lambda client, base: client.get_memory_base(base.id))
+        said = run(self.write(tmp_path, 3))
+        assert said.exit_code == 0
+        assert said.output.splitlines()[-1] == "3 messages stored; 3 are being ingested"
+
+    def test_what_did_not_fit_is_listed_also_if_nothing_is_ingested(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def stalled(*_: Any) -> None:
+            raise errors.NotReady("No worker is running")
+
+        monkeypatch.setattr(import_runs, "ingest", stalled)
+        conversation = {
+            "uuid": "k",
+            "chat_messages": [{"uuid": "a", "sender": "human", "text": "x"}, {"sender": "dog"}],
+        }
+        said = run(write_json(tmp_path, "conversations.json", [conversation]), "--from", "claude")
+        assert said.exit_code == 1
+        assert "could not be imported: 1" in said.output
 
     def test_ctrl_c_says_what_is_stored_and_how_to_go_on(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         file = self.write(tmp_path, 3)

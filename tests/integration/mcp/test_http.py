@@ -240,6 +240,11 @@ def test_without_a_flow_in_the_address_the_only_flow_of_the_key_is_meant(served:
     assert "/mcp/flows/FLOW_ID" in error
 
 
+@each_row("path", ["/mcp/", "/mcp/flows/support/"])
+def test_a_slash_at_the_end_of_the_address_is_no_redirect(served: Served, path: str) -> None:
+    assert post(served, path).status_code == 200
+
+
 def test_ids_in_the_address_may_have_any_characters(served: Served) -> None:
     name = "a/b c?ü%2F"
     quoted = "a%2Fb%20c%3F%C3%BC%252F"

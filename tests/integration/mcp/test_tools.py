@@ -132,11 +132,31 @@ class TestSearchMemory:
 
         assert memory.call("search_memory", query="fence") == {"results": [], "warnings": []}
 
-    @each_row("arguments", [{}, {"query": ""}, {"query": "x", "top_k": 0}, {"query": "x", "role": "bot"}])
-    def test_bad_arguments_are_errors_that_name_the_field(self, memory: McpClient, arguments: dict[str, Any]) -> None:
-        error = memory.refused("search_memory", **arguments)
+    @each_row(
+        ("arguments", "expected"),
+        [
+            ({"query": None}, "query must be a text (got None)"),
+            ({}, "query is required"),
+            ({"query": ""}, "query must not be empty (got '')"),
+            ({"top_k": 0}, "top_k must be at least 1 (got 0)"),
+            ({"top_k": "many"}, "top_k must be an integer (got 'many')"),
+            ({"role": "bot"}, "role must be one of 'user', 'assistant', 'system' or 'tool' (got 'bot')"),
+            ({"session_id": "s" * 129}, "session_id must have at most 128 characters"),
+            ({"before": "2026"}, "before must be a date or a time in ISO 8601"),
+            ({"after": "20261128"}, "after must be a date or a time in ISO 8601"),
+            ({"after": "yesterday"}, "2026-11-28T09:30:00Z (got 'yesterday')"),
+            ({"after": 2026}, "after must be a text (got 2026)"),
+        ],
+    )
+    def test_bad_arguments_are_errors_that_say_what_must_be(
+        self, memory: McpClient, arguments: dict[str, Any], expected: str
+    ) -> None:
+        query = {} if "query" in arguments or not arguments else {"query": "x"}
 
-        assert next((name for name in ("top_k", "role") if name in arguments), "query") in error
+        error = memory.refused("search_memory", **query, **arguments)
+
+        assert expected in error
+        assert "pydantic" not in error
 
     def test_an_empty_string_for_an_optional_argument_is_none(self, api: Api, memory: McpClient) -> None:
         api.capture("The fence is green.")
@@ -144,7 +164,19 @@ class TestSearchMemory:
         found = memory.call("search_memory", query="fence", session_id="", after="", before="", role="")["results"]
 
         assert [hit["content"] for hit in found] == ["The fence is green."]
-        assert memory.call("list_sessions", query="", cursor="")["sessions"]
+        assert memory.call("list_sessions", query="", cursor=None)["sessions"]
+
+    def test_an_optional_text_that_is_json_is_text(self, api: Api, memory: McpClient) -> None:
+        api.memory("m")
+        ids = {"session_id": '["s"]', "run_id": '{"run": 1}'}
+        (message_id,) = memory.call("remember", content="The walrus sleeps.", **ids)["message_ids"]
+
+        assert memory.call("search_memory", query="walrus", session_id='["s"]')["results"]
+        assert memory.call("list_sessions", query='["walrus"]')["sessions"][0]["session_id"] == '["s"]'
+        assert "cursor" in memory.refused("get_session", session_id='["s"]', before='{"a": 1}')
+        memory.call("correct_memory", message_id=message_id, muted=True, reason='{"ticket": 5}')
+        (change,) = api.get(f"/messages/{message_id}/history")["items"]
+        assert change["reason"] == '{"ticket": 5}'
 
 
 class TestReading:

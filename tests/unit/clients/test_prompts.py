@@ -41,6 +41,13 @@ def test_system_and_empty_messages_are_left_out() -> None:
     assert [each["content"] for each in identified("s", prompt)] == ["a"]
 
 
+def test_a_refusal_is_text_and_reasoning_is_metadata() -> None:
+    prompt = [say("user", "a"), say("assistant", None, refusal="I can't."), say("user", "b")]
+    refused, _, thought = identified("s", prompt, [say("assistant", "c", reasoning_content="Hm.")])
+    assert (refused["content"], "metadata" in refused) == ("I can't.", False)
+    assert (thought["content"], thought["metadata"]) == ("c", {"reasoning_content": "Hm."})
+
+
 def test_every_call_of_a_turn_is_of_one_run() -> None:
     call = {"id": "c", "type": "function", "function": {"name": "tide", "arguments": "{}"}}
     earlier = [say("user", "Hello."), say("assistant", "Yes?")]

@@ -92,6 +92,18 @@ def test_stored_files_of_any_shape_are_read_and_what_is_none_left_out() -> None:
     assert files[-1].stub == "[document: paste.txt]\nbloomery"
 
 
+@each_row(
+    ("stored", "stub"),
+    [
+        ({"type": "file", "file": {"filename": "a.pdf"}}, "[document: a.pdf]"),
+        ({"path": "/tmp/b.png"}, "[image: b.png]"),
+        ({"uri": "file:///c.mp3", "mimeType": "audio/mpeg"}, "[audio: c.mp3]"),
+    ],
+)
+def test_the_name_of_a_file_is_found_where_others_have_it(stored: dict[str, Any], stub: str) -> None:
+    assert [file.stub for file in read_files([stored])] == [stub]
+
+
 def test_files_precede_the_text_and_a_missing_one_becomes_a_stub() -> None:
     photo = FileRef(type="image", transfer_method="remote_url", pointer="https://x.org/cat.png?key=1")
     sound = FileRef(type="audio", transfer_method="local_file", pointer="f1", name="talk.mp3")

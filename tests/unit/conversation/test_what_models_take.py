@@ -145,6 +145,25 @@ def test_an_id_may_be_used_again_in_a_later_turn() -> None:
         (said({"type": "image_url", "image_url": {"url": "https://x.org/cat.png"}}), "[image: cat.png]"),
         (said({"type": "refusal", "refusal": "No"}), [{"type": "refusal", "refusal": "No"}]),
         (asked({"type": "voice_note", "name": "a.ogg"}), "[voice_note: a.ogg]"),
+        # The AI SDK's parts, of its pages and of its models.
+        (asked({"type": "file", "mediaType": "application/pdf", "url": "https://x.org/a.pdf"}), "[document: a.pdf]"),
+        (asked({"type": "file", "mediaType": "application/pdf", "data": "https://x.org/a.pdf"}), "[document: a.pdf]"),
+        (
+            asked({"type": "file", "mediaType": "application/pdf", "data": "JVBE", "filename": "a.pdf"}),
+            [{"type": "file", "file": {"file_data": "data:application/pdf;base64,JVBE", "filename": "a.pdf"}}],
+        ),
+        (
+            asked({"type": "file", "mediaType": "image/png", "url": "https://x.org/a.png"}),
+            [{"type": "image_url", "image_url": {"url": "https://x.org/a.png"}}],
+        ),
+        (asked({"type": "file", "mediaType": "audio/mpeg", "data": "SUQz", "filename": "a.mp3"}), "[audio: a.mp3]"),
+        (asked({"type": "image", "image": PNG}), [{"type": "image_url", "image_url": {"url": PNG}}]),
+        (
+            asked({"type": "image", "image": "iVBORw0KGgo=", "mediaType": "image/png"}),
+            [{"type": "image_url", "image_url": {"url": PNG}}],
+        ),
+        (asked({"type": "image", "image": {"0": 137}}), "[image]"),
+        (asked({"type": "file", "file": {"filename": "a.pdf"}}), "[file: a.pdf]"),
     ],
 )
 def test_parts_of_other_makers_are_translated_or_a_line_replaces_them(message: dict[str, Any], expected: Any) -> None:
@@ -182,6 +201,46 @@ def test_calls_and_results_in_parts_become_messages() -> None:
     assert len(view(asked(), twice, result("c")).messages[1]["tool_calls"]) == 1
 
 
+@each_row(
+    ("output", "expected"),
+    [
+        ({"output": {"type": "text", "value": "apples"}}, "apples"),
+        ({"output": {"type": "json", "value": {"fruit": ["apples"]}}}, '{"fruit": ["apples"]}'),
+        ({"output": {"type": "content", "value": [{"type": "text", "text": "apples"}]}}, "apples"),
+        ({"result": ["apples"]}, '["apples"]'),
+        ({"result": "apples", "isError": True}, "apples"),
+    ],
+)
+def test_calls_and_results_in_the_parts_of_the_ai_sdk_become_messages(output: dict[str, Any], expected: str) -> None:
+    calls = [
+        {"type": "tool-call", "toolCallId": each, "toolName": "look", "input": {"shelf": 1}} for each in ("c", "d")
+    ]
+    results = [{"type": "tool-result", "toolCallId": each, "toolName": "look", **output} for each in ("c", "d")]
+
+    seen = view(asked(), said(*calls), {"role": "tool", "content": results}, said())
+
+    assert refusals(seen.messages) == []
+    assert [one["role"] for one in seen.messages] == ["user", "assistant", "tool", "tool", "assistant"]
+    assert seen.messages[1]["tool_calls"][1]["function"] == {"name": "look", "arguments": '{"shelf": 1}'}
+    assert [one["content"] for one in seen.messages[2:4]] == [expected, expected]
+    assert seen.report.replaced_parts == 0
+
+
+def test_a_tool_of_an_ai_sdk_page_is_its_call_and_its_result() -> None:
+    shelf = {"toolCallId": "c", "input": {"shelf": 1}}
+    done = {"type": "tool-look", "state": "output-available", "output": {"fruit": "apples"}, **shelf}
+    failed = {"type": "dynamic-tool", "toolName": "look", "errorText": "dark", **shelf, "toolCallId": "d"}
+    text = {"type": "text", "text": "Apples."}
+
+    seen = view(asked(), said({"type": "step-start"}, done, failed, text), asked())
+
+    assert refusals(seen.messages) == []
+    assert [one["role"] for one in seen.messages] == ["user", "assistant", "tool", "tool", "user"]
+    assert seen.messages[1]["content"] == "Apples."
+    assert [call["function"]["name"] for call in seen.messages[1]["tool_calls"]] == ["look", "look"]
+    assert [one["content"] for one in seen.messages[2:4]] == ['{"fruit": "apples"}', "dark"]
+
+
 def test_an_image_of_a_result_is_moved_into_a_users_message() -> None:
     image = {"type": "image_url", "image_url": {"url": PNG}}
 
@@ -207,6 +266,30 @@ def test_a_file_of_an_answer_is_a_line_and_one_of_a_result_is_moved() -> None:
     assert seen.report.replaced_parts == 2
 
 
+@each_row(
+    ("model", "metadata", "expected"),
+    [
+        (None, {"reasoning_content": "Shelf 1 first."}, "Shelf 1 first."),
+        ("deepseek-reasoner", {"reasoning_content": "Shelf 1 first."}, "Shelf 1 first."),
+        ("moonshotai/Kimi-K2", {"additional_kwargs": {"reasoning_content": "Shelf 1."}}, "Shelf 1."),
+        ("gpt-5", {"reasoning_content": "Shelf 1 first."}, None),
+        (None, {"reasoning_content": ["Shelf 1 first."]}, None),
+    ],
+)
+def test_calls_come_with_their_reasoning_if_the_model_wants_it(
+    model: str | None, metadata: dict[str, Any], expected: str | None
+) -> None:
+    messages = [asked(), called("c"), result("c"), said()]
+    records = [
+        Record.from_openai(each, id=f"m{seq}", seq=seq, metadata=metadata) for seq, each in enumerate(messages, start=1)
+    ]
+    for shape in ("openai", "langchain"):
+        shown = build_view(records, ViewOptions(model=model, format=shape))
+        assert [each.get("reasoning_content") for each in shown.messages] == [None, expected, None, None]
+    without = build_view(records, ViewOptions(model="gpt-5"))
+    assert (shown.report.tokens_after > without.report.tokens_after) is (expected is not None)
+
+
 def test_what_is_pruned_message_by_message_is_accepted_too() -> None:
     seen = build_view(log("u1 A1[t1] T1 u2"), ViewOptions(limits=Limits(max_messages=2, prune="message")))
 
@@ -224,3 +307,28 @@ def test_a_system_prompt_of_each_run_stands_once_and_first() -> None:
     assert [one.id for one in seen.report.removed if one.reason == "repeated"] == ["m1", "m5"]
     trimmed = view(*turns, limits=Limits(max_turns=1, prune="turn"))
     assert [one["content"] for one in trimmed.messages] == ["Be brief.", "Which apples?", "Here."]
+
+
+@each_row(
+    ("earlier", "later", "is_one"),
+    [
+        ("Be brief. Today is 2026-03-01.", "Be brief. Today is 2026-03-02.", True),
+        ("Be brief. Today is Sunday, 1 March 2026.", "Be brief. Today is Monday, 2 March 2026.", True),
+        ("Be brief. Today is Sunday March 1st, 2026.", "Be brief. Today is Monday March 2nd, 2026.", True),
+        ("Be brief. It is 2026-03-01T09:30:00Z.", "Be brief. It is 2026-03-02T10:31:07.5+01:00.", True),
+        ("Heute ist der 1. März 2026, 9:30.", "Heute ist der 2. März 2026, 17:05.", True),
+        ("Be brief. (2026-03-01, 9:30 am)", "Be brief. (2026-03-01, 10:00 pm)", True),
+        ("今日は2026年3月1日です。", "今日は2026年3月2日です。", True),
+        ("Be brief.", "Be brief.\n", True),
+        ("Be brief.", "Be brief.\r\n\r\nBe kind.", False),
+        ("Use 3 sentences.", "Use 5 sentences.", False),
+        ("Nothing before 2026-03-01.", "Nothing after 2026-03-01.", False),
+    ],
+)
+def test_a_system_prompt_may_have_another_date_in_each_run(earlier: str, later: str, is_one: bool) -> None:
+    prompts = [{"role": "system", "content": each} for each in (earlier, later)]
+
+    seen = view(prompts[0], asked(), said(), prompts[1], asked(), said())
+
+    shown = [one["content"] for one in seen.messages if one["role"] == "system"]
+    assert shown == ([later] if is_one else [earlier, later])

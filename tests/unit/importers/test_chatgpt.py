@@ -93,6 +93,73 @@ class TestMessages:
         messages = messages_of(chatgpt_conversation(call, *results))
         assert [messages[name]["tool_call_id"] for name in ("r1", "r2")] == ["call", "call"]
 
+    @each_row(
+        ("between", "expected"),
+        [
+            (chatgpt_node("m", "call", "assistant", content={"content_type": "thoughts", "thoughts": []}), "call"),
+            (chatgpt_node("m", "call", "system", ""), "call"),
+            (chatgpt_node("m", "call", "user", "x", metadata={"is_visually_hidden_from_conversation": True}), "call"),
+            (chatgpt_node("m", "call", "assistant", "Wait."), None),
+        ],
+    )
+    def test_a_result_keeps_its_call_behind_what_is_not_imported(self, between: Json, expected: str | None) -> None:
+        call = chatgpt_node("call", "root", "assistant", "look", recipient="web")
+        results = chatgpt_node("r1", "m", "tool", "one"), chatgpt_node("r2", "r1", "tool", "two")
+        messages = messages_of(chatgpt_conversation(call, between, *results))
+        assert [messages[name].get("tool_call_id") for name in ("r1", "r2")] == [expected, expected]
+
+    @each_row(
+        ("tools", "expected"),
+        [
+            (["python", "python"], ["c1", "c2"]),
+            (["web", "python"], ["c2", "c1"]),  # of calls of python and of web
+            (["python", "python", "python"], ["c1", "c2", "c2"]),
+        ],
+    )
+    def test_results_of_calls_in_a_row_are_told_apart(self, tools: list[str], expected: list[str]) -> None:
+        second = "web" if "web" in tools else "python"
+        nodes = [
+            chatgpt_node("c1", "root", "assistant", "1", recipient="python"),
+            chatgpt_node("c2", "c1", "assistant", "2", recipient=second),
+        ]
+        for number, tool in enumerate(tools):
+            author = {"role": "tool", "name": tool, "metadata": {}}
+            nodes.append(chatgpt_node(f"r{number}", nodes[-1]["id"], "tool", "x", author=author))
+        messages = messages_of(chatgpt_conversation(*nodes))
+        assert [messages[f"r{number}"]["tool_call_id"] for number in range(len(tools))] == expected
+
+    @each_row(
+        ("said", "shown"),
+        [
+            (
+                'Buy \ue200product_entity\ue202["turn0product1","Lumo desk lamp"]\ue201 today.',
+                "Buy Lumo desk lamp today.",
+            ),
+            ("Buy \ue200product\ue202turn0product1\ue202Lumo\ue201.", "Buy Lumo."),
+            (
+                '\ue200products\ue202{"selections":[["turn0product1","Lumo"],["turn0product2","Sol"]]}\ue201',
+                "Lumo, Sol",
+            ),
+            ("See \ue200navlist\ue202Lamps of the year\ue202turn0news1,turn0news2\ue201.", "See Lamps of the year."),
+            ("See \ue200video\ue202How to solder\ue202turn0search4\ue201.", "See How to solder."),
+            ("\ue203It is lit\ue204 \ue200cite\ue202turn0search3\ue201\ue206.", "It is lit."),
+            ("It is lit【4†source】, and 【12:0†a.pdf】bright.", "It is lit, and bright."),
+            ('A \ue200image_group\ue202{"query":["lamp"]}\ue201 \ue200finance\ue202turn0finance0\ue201', "A"),
+        ],
+    )
+    def test_names_stay_and_marks_go(self, said: str, shown: str) -> None:
+        (message,) = messages_of(chatgpt_conversation(chatgpt_node("a", "root", "assistant", said))).values()
+        assert message["content"].strip() == shown
+
+    def test_the_model_of_an_answer_may_be_that_of_the_conversation(self) -> None:
+        nodes = [
+            chatgpt_node("q", "root", "user", "x"),
+            chatgpt_node("a", "q", "assistant", "y"),
+            chatgpt_node("b", "a", "assistant", "z", metadata={"model_slug": "gpt-5"}),
+        ]
+        messages = messages_of(chatgpt_conversation(*nodes, default_model_slug="gpt-4o"))
+        assert [each.get("metadata", {}).get("model") for each in messages.values()] == [None, "gpt-4o", "gpt-5"]
+
     def test_marks_of_links_become_their_names(self) -> None:
         said = (
             'Read the review by \ue200entity\ue202["people","Dana Roth",0]\ue201 first '

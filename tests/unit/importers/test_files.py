@@ -113,6 +113,11 @@ class TestArchivesAndFolders:
         found = [(each.where, each.value) for each in read_records(file, ("conversations.json",), Report())]
         assert found == [("inner/conversations.json[0]", 1), ("inner/conversations.json[1]", 2)]
 
+    def test_names_in_an_archive_may_have_backslashes(self, tmp_path: Path) -> None:
+        file = self.archive(tmp_path, **{"inner\\conversations": "[1]"})
+        (found,) = read_records(file, ("conversations.json",), Report())
+        assert (found.where, found.source) == ("inner/conversations.json[0]", "conversations")
+
     def test_a_folder_is_read_like_an_archive(self, tmp_path: Path) -> None:
         (tmp_path / "b.json").write_text("[2]")
         (tmp_path / "a.json").write_text('{"a": 1}')

@@ -10,6 +10,8 @@ from memorybase.importers import langchain as importer
 from memorybase.importers.records import RawRecord, Report
 from memorybase.importers.runs import runs_of
 
+BYE = {"content": "Bye!", "tool_calls": [], "response_metadata": {}}
+
 
 def messages_of(*values: Any, report: Report | None = None) -> list[Json]:
     report = report or Report()
@@ -44,11 +46,15 @@ def test_rows_of_langchain_js_and_joined_chunks_are_read() -> None:
         row({"type": "human", "content": "Where?", "additional_kwargs": {}, "response_metadata": {}}),
         row(json.dumps({"type": "ai", "content": "Berth 12.", "tool_calls": [], "invalid_tool_calls": []}), id=8),
         row({"type": "ChatMessageChunk", "data": {"content": "Thanks", "role": "user"}}, id=9),
+        row({"lc": 1, "type": "constructor", "id": ["langchain_core", "messages", "AIMessage"], "kwargs": BYE}, id=10),
+        row(json.dumps(json.dumps({"type": "human", "data": json.dumps({"content": "Bye."})})), id=11),
     )
     assert [(message["type"], message["content"]) for message in messages] == [
         ("human", "Where?"),
         ("ai", "Berth 12."),
         ("human", "Thanks"),
+        ("ai", "Bye!"),
+        ("human", "Bye."),
     ]
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 from harness.exports import Json, langflow_rows
 from harness.rows import each_row
@@ -29,6 +30,27 @@ def test_a_page_of_an_answer_is_read_like_its_rows() -> None:
 def test_a_row_without_flow_and_run_belongs_to_the_flow_of_the_import() -> None:
     (part,) = parts_of(first(flow_id=None, run_id=None))
     assert (part.flow, part.run_id) == ("langflow", "talk#00000000-0000-4000-8000-000000000001")
+
+
+@each_row(
+    ("stored", "expected"),
+    [
+        ("m1@1 u1@1 m2@2 u2@2", "u1 m1 u2 m2"),
+        ("m2@1 u1@1 u2@1 m1@1", "u1 m1 u2 m2"),  # those of one run together
+        ("u1@1 u2@2 m1@2 m2@2", "u1 m1 u2 m2"),
+        ("u1@1 m1@2 m2@3 u2@4", "u1 m1 m2 u2"),
+        ("m1@ u1@", "m1 u1"),  # without a time, the order of the rows
+    ],
+)
+def test_an_answer_follows_its_question_of_the_same_second(stored: str, expected: str) -> None:
+    rows = []
+    for word in stored.split():
+        name, second = word.split("@")
+        sender, run = ("User" if name[0] == "u" else "Machine"), f"00000000-0000-4000-8000-00000000001{name[1]}"
+        when = f"2026-01-01 10:00:0{second}" if second else None
+        rows.append(first(id=str(uuid4()), sender=sender, text=name, run_id=run, timestamp=when))
+    messages = [message for part in parts_of(*rows) for message in part.messages]
+    assert " ".join(message["text"] for message in messages) == expected
 
 
 def test_a_run_with_two_sessions_becomes_two_runs() -> None:

@@ -142,6 +142,24 @@ class TestLetta:
             ("c3", "plums", None),
         ]
 
+    def test_results_without_ids_of_their_own_answer_the_calls_in_order(self) -> None:
+        calls = [{"id": each, "type": "function", "function": {"name": "buy", "arguments": "{}"}} for each in "ab"]
+        texts = [
+            {"type": "text", "text": json.dumps({"status": "OK", "message": each})} for each in ("apples", "pears")
+        ]
+        messages = [
+            {"role": "assistant", "content": [], "tool_calls": calls},
+            {"role": "tool", "content": texts, "tool_call_id": "a"},
+        ]
+        _, *results = messages_of(letta, {"name": "x", "messages": messages})
+        assert [(each["tool_call_id"], each["content"]) for each in results] == [("a", "apples"), ("b", "pears")]
+
+    def test_the_text_of_a_result_may_be_in_its_return_alone(self) -> None:
+        returned = {"tool_call_id": "a", "func_response": [{"type": "text", "text": "apples"}]}
+        message = {"role": "tool", "content": [], "tool_returns": [returned]}
+        (result,) = messages_of(letta, {"name": "x", "messages": [message]})
+        assert (result["tool_call_id"], result["content"]) == ("a", "apples")
+
 
 class TestZep:
     def test_a_file_is_a_thread_unless_its_messages_name_theirs(self) -> None:

@@ -84,7 +84,6 @@ class TestOddMessages:
             (found(content=""), None),
             (found(content=[]), None),
             (found(content=[{"text": "no type"}]), "content[0]"),
-            (found(surprise=1), "surprise"),
             (found(metadata=[1]), "metadata"),
             (found(metadata={"x": float("nan")}), "metadata"),
             (found(session=" "), "session_id"),

@@ -16,6 +16,7 @@ from typing import Any
 Json = dict[str, Any]
 
 _ROLES = {"user": "user", "assistant": "assistant", "tool": "tool"}
+_REASONING = "reasoning_content"  # some models want it back with their tool calls
 _FIELDS = ("role", "content", "tool_calls", "tool_call_id", "name")
 
 
@@ -64,6 +65,10 @@ def plain(message: Any) -> Json | None:
     if not isinstance(message, Mapping) or message.get("role") not in _ROLES:
         return None
     kept = {name: message[name] for name in _FIELDS if message.get(name) not in (None, [], "")}
+    if "content" not in kept and message.get("refusal"):
+        kept["content"] = message["refusal"]
+    if message.get(_REASONING):  # as metadata, which servers of any version store
+        kept["metadata"] = {_REASONING: message[_REASONING]}
     if message["role"] == "tool":
         kept.setdefault("content", "")  # a tool that says nothing has answered its call
     if isinstance(kept.get("content"), list):

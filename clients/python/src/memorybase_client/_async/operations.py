@@ -1708,7 +1708,8 @@ class AsyncOperations(AsyncTransport):
         run_id.
         format: Format of `messages`: `openai` or `langchain`; `text` if only `text` is read.
         roles: Only messages of these roles.
-        model: Model that counts tokens, by the setting token_counters.
+        model: The model that reads the messages; it decides the token counter and whether calls come with their
+        reasoning.
         run_id: The current run; its own messages are left out.
         execution_id: In mode node: the current execution in run_id. If an earlier attempt reported it, it and
         later executions of the node in this run are left out.
@@ -2152,7 +2153,8 @@ class AsyncOperations(AsyncTransport):
         align: Which messages to drop or to join, as the model's provider demands: `none`; `user_first`, nothing
         before the first question; `strict`, also no empty messages and no two neighbors of one role.
         format: Format of `messages`: `openai` or `langchain`; `text` if only `text` is read.
-        model: Model that counts tokens, by the setting token_counters.
+        model: The model that reads the messages; it decides the token counter and whether calls come with their
+        reasoning.
         """
         call = Call(
             "POST",
@@ -3255,7 +3257,8 @@ class AsyncOperations(AsyncTransport):
         node_id: The node that asks. With `run_id`, the memory use is recorded.
         end_user_id: The person that asks; by default the session's. Another one than the session's is 409.
         use_memory: If false, the view is empty.
-        model: Model that counts tokens, by the setting token_counters.
+        model: The model that reads the messages; it decides the token counter and whether calls come with their
+        reasoning.
         preset: How history and summary are combined.
         config: Changes to the preset.
         memory_base_ids: Memory bases to recall from; by default all of the flow.

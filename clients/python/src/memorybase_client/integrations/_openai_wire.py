@@ -77,8 +77,9 @@ def _joined(chunks: list[Json]) -> list[Json]:
     for delta in deltas:
         for part in delta.get("tool_calls") or []:
             _add_call(calls, part)
-    content = "".join(delta.get("content") or "" for delta in deltas)
-    return [{"role": "assistant", "content": content, "tool_calls": [calls[index] for index in sorted(calls)]}]
+    names = ("content", "refusal", "reasoning_content")
+    texts = {name: "".join(delta.get(name) or "" for delta in deltas) for name in names}
+    return [{"role": "assistant", **texts, "tool_calls": [calls[index] for index in sorted(calls)]}]
 
 
 def _add_call(calls: dict[int, Json], part: Json) -> None:

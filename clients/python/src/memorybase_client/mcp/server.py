@@ -12,6 +12,7 @@ import anyio
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
+from pydantic import ValidationError
 
 from memorybase_client import AsyncClient, __version__
 from memorybase_client.mcp.documents import add_resources
@@ -39,8 +40,8 @@ that does not mean that it is empty. Say so, and go on without it."""
 
 
 class _Server(MCPServer[Any]):
-    """Takes an empty string for an argument that is left out, as many models mean it, and refuses unknown arguments,
-    which the SDK ignores."""
+    """Takes an empty string and null for an argument that is left out, as many models mean it, and refuses unknown
+    arguments, which the SDK ignores, and wrong ones in plain words."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         schema = next((tool.input_schema for tool in await self.list_tools() if tool.name == name), None)
@@ -49,8 +50,41 @@ class _Server(MCPServer[Any]):
             unknown = sorted(arguments.keys() - known.keys())
             if unknown:
                 raise ToolError(f"{name} has no argument {', '.join(unknown)}. It has {', '.join(known) or 'none'}")
-            arguments = {key: value for key, value in arguments.items() if value != "" or key in required}
-        return await super().call_tool(name, arguments, context)
+            arguments = {key: value for key, value in arguments.items() if value not in ("", None) or key in required}
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError) and error.__cause__.title == f"{name}Arguments":
+                raise ToolError("; ".join(map(_wrong, error.__cause__.errors()))) from error
+            raise
+
+
+_RULES = {
+    "missing": "is required",
+    "string_type": "must be a text",
+    "string_too_short": "must not be empty",
+    "string_too_long": "must have at most {max_length} characters",
+    "too_short": "must not be empty",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "literal_error": "must be one of {expected}",
+    "int_type": "must be an integer",
+    "int_parsing": "must be an integer",
+    "int_from_float": "must be an integer",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "list_type": "must be a list",
+    "dict_type": "must be an object",
+}
+
+
+def _wrong(error: Any) -> str:
+    """What is wrong with an argument, as the API says it."""
+    field = ".".join(map(str, error["loc"]))
+    rule = _RULES.get(error["type"], error["msg"]).format(**error.get("ctx", {}))
+    return f"{field} {rule}" if error["type"] == "missing" else f"{field} {rule} (got {repr(error['input'])[:100]})"
 
 
 def build_server(scope: Scope | None = None) -> MCPServer[Any]:

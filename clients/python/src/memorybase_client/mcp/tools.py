@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from uuid import uuid4
@@ -13,7 +14,7 @@ from uuid import uuid4
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from memorybase_client import errors
 from memorybase_client._async.agent_memory import MIN_SCORE
@@ -42,10 +43,10 @@ CANDIDATES = 50  # hits from which list_sessions takes its sessions
 BASES = 10  # memory bases that memory_status shows
 DELAY_WINDOW = timedelta(hours=24)
 
+# An optional text is "" if it is left out: of any other type than `str` the SDK reads a text that is JSON, such as a
+# note `{"theme": "dark"}`, as an object.
 SessionId = Annotated[str, Field(min_length=1, max_length=ID_LENGTH, description="The id of a session.")]
-Reason = Annotated[str | None, Field(max_length=500, description="Why, for people who read the history.")]
-# Of any other type than this the SDK reads a text that is JSON, such as a note `{"theme": "dark"}`, as an object.
-PlainText = str
+Reason = Annotated[str, Field(max_length=500, description="Why, for people who read the history.")]
 Role = Literal["user", "assistant", "system", "tool"]
 
 READ = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
@@ -53,9 +54,16 @@ WRITE = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent
 REPLACE = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
 
 
-def _end_of_day(value: Any) -> Any:
-    is_date = isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value)
-    return f"{value}T23:59:59.999999" if is_date else value
+def _time(name: str, text: str, *, end_of_day: bool = False) -> datetime | None:
+    """The time that an argument says. A number is none: it would be read as seconds, and find all or nothing."""
+    if not text:
+        return None
+    is_date = re.fullmatch(r"\d{4}-\d\d-\d\d", text)
+    with suppress(ValueError):
+        if not text.isdecimal():
+            return datetime.fromisoformat(f"{text}T23:59:59.999999" if is_date and end_of_day else text)
+    form = "a date or a time in ISO 8601, such as 2026-11-28 or 2026-11-28T09:30:00Z"
+    raise errors.InvalidRequest(f"{name} must be {form} (got {text[:50]!r})")
 
 
 def add_tools(server: MCPServer[Any]) -> None:
@@ -81,13 +89,9 @@ async def search_memory(
     call: Call,
     query: Annotated[str, Field(min_length=1, description="A question or words, as a person would say them.")],
     top_k: Annotated[int, Field(ge=1, le=50, description="Maximum results.")] = 5,
-    session_id: Annotated[SessionId | None, Field(description="Search only this session.")] = None,
-    after: Annotated[datetime | None, Field(description="Only messages from this time on.")] = None,
-    before: Annotated[
-        datetime | None,
-        BeforeValidator(_end_of_day),
-        Field(description="Only messages up to this time; a date alone is the whole day."),
-    ] = None,
+    session_id: Annotated[SessionId, Field(description="Search only this session.")] = "",
+    after: Annotated[str, Field(description="Only messages from this time on, in ISO 8601.")] = "",
+    before: Annotated[str, Field(description="Only messages up to this time; a date alone is the whole day.")] = "",
     role: Annotated[Role | None, Field(description="Only messages of this role.")] = None,
     neighbors: Annotated[int, Field(ge=0, le=5, description="Messages to show on either side of a hit.")] = 1,
     min_score: Annotated[
@@ -100,10 +104,10 @@ async def search_memory(
         scope_of(call),
         query,
         top_k=top_k,
-        session_id=session_id,
+        session_id=session_id or None,
         roles=None if role is None else [role],
-        since=after,
-        until=before,
+        since=_time("after", after),
+        until=_time("before", before, end_of_day=True),
         neighbors=neighbors,
         min_score=min_score,
         fold_alike=True,
@@ -116,8 +120,8 @@ async def get_context(
     query: Annotated[str, Field(min_length=1, description="What the next answer is about.")],
     token_budget: Annotated[int, Field(ge=100, le=100_000, description="Maximum tokens of the text.")] = 2_000,
     session_id: Annotated[
-        SessionId | None, Field(description="Also include this session's summary and latest messages.")
-    ] = None,
+        SessionId, Field(description="Also include this session's summary and latest messages.")
+    ] = "",
     standing: Annotated[
         bool | None,
         Field(description="Include what the person asked for or prefers from then on; by default as the flow says."),
@@ -133,13 +137,13 @@ async def get_context(
 async def get_session(
     call: Call,
     session_id: SessionId,
-    before: Annotated[str | None, Field(description="`before` of the last answer: for earlier messages.")] = None,
+    before: Annotated[str, Field(description="`before` of the last answer: for earlier messages.")] = "",
     limit: Annotated[int, Field(ge=1, le=200, description="Maximum messages.")] = 50,
 ) -> Transcript:
     """Read the latest messages of a session, oldest first: what was said around a hit."""
     scope = scope_of(call)
-    page = await scope.messages(session_id, size=limit, cursor=before)
-    if not page.items and before is None:
+    page = await scope.messages(session_id, size=limit, cursor=before or None)
+    if not page.items and not before:
         await scope.require_session(session_id)
     messages = [answers.stored_message(message) for message in reversed(page.items)]
     return Transcript(session_id=session_id, total=page.total, messages=messages, before=page.next_cursor)
@@ -147,13 +151,13 @@ async def get_session(
 
 async def list_sessions(
     call: Call,
-    query: Annotated[str | None, Field(min_length=1, description="Only sessions with messages about this.")] = None,
+    query: Annotated[str, Field(min_length=1, description="Only sessions with messages about this.")] = "",
     limit: Annotated[int, Field(ge=1, le=100, description="Maximum sessions.")] = 20,
-    cursor: Annotated[str | None, Field(description="`cursor` of the last answer: for the next ones.")] = None,
+    cursor: Annotated[str, Field(description="`cursor` of the last answer: for the next ones.")] = "",
 ) -> Sessions:
     """List sessions, latest first; with a query those that have messages about it, best first."""
     scope = scope_of(call)
-    if query is not None:
+    if query:
         hits = (await _search(scope, query, top_k=CANDIDATES)).results
         best = {hit.session_id: hit for hit in reversed(hits)}
         ranked = sorted(best.values(), key=lambda hit: -hit.score)[:limit]
@@ -162,7 +166,7 @@ async def list_sessions(
             for hit in ranked
         ]
         return Sessions(sessions=items, cursor=None)
-    page = await recent_sessions(scope, size=limit, cursor=cursor)
+    page = await recent_sessions(scope, size=limit, cursor=cursor or None)
     items = [
         SessionItem(session_id=session.session_id, messages=session.messages, last_captured_at=session.last_captured_at)
         for session in page.items
@@ -173,17 +177,16 @@ async def list_sessions(
 async def remember(
     call: Call,
     content: Annotated[
-        PlainText, Field(min_length=1, description="A fact, decision or preference, in a sentence that stands alone.")
+        str, Field(min_length=1, description="A fact, decision or preference, in a sentence that stands alone.")
     ] = "",
     messages: Annotated[
         list[dict[str, Any]] | None,
         Field(min_length=1, description="Or messages of a conversation: {role, content}, and id if they have one."),
     ] = None,
-    session_id: Annotated[SessionId | None, Field(description=f"The session to append to. Default: {NOTES}.")] = None,
+    session_id: Annotated[SessionId, Field(description=f"The session to append to. Default: {NOTES}.")] = "",
     run_id: Annotated[
-        str | None,
-        Field(min_length=1, max_length=ID_LENGTH, description="Default: derived from session and messages."),
-    ] = None,
+        str, Field(min_length=1, max_length=ID_LENGTH, description="Default: derived from session and messages.")
+    ] = "",
 ) -> Remembered:
     """Store what should be known in later conversations. Storing the same again changes nothing. Never store passwords
     or keys."""
@@ -210,13 +213,13 @@ async def correct_memory(
     call: Call,
     message_id: Annotated[str, Field(min_length=1, max_length=ID_LENGTH, description="The id of a message.")],
     content: Annotated[
-        PlainText, Field(min_length=1, description="Its new text; memory finds only this one from now on.")
+        str, Field(min_length=1, description="Its new text; memory finds only this one from now on.")
     ] = "",
     muted: Annotated[bool | None, Field(description="True: never recall it; false: recall it again.")] = None,
     pinned: Annotated[
         bool | None, Field(description="True: recall it first where it is relevant; false: as usual.")
     ] = None,
-    reason: Reason = None,
+    reason: Reason = "",
 ) -> Corrected:
     """Correct a message that is wrong or out of date: replace its text, or mute it, which keeps it in its conversation
     and out of memory. Pin one that matters. The former text stays in the message's history."""
@@ -226,34 +229,32 @@ async def correct_memory(
         raise errors.InvalidRequest("Pass content, muted or pinned")
     scope = scope_of(call)
     message = await scope.require_message(message_id)
-    repairs = await scope.client.edit_message(message.id, flow_id=message.flow_id, reason=reason, **given)
+    repairs = await scope.client.edit_message(message.id, flow_id=message.flow_id, reason=reason or None, **given)
     return Corrected(message_id=str(message.id), jobs=len(repairs.job_ids))
 
 
 async def forget_memory(
     call: Call,
-    message_id: Annotated[
-        str | None, Field(min_length=1, max_length=ID_LENGTH, description="The message to delete.")
-    ] = None,
-    session_id: Annotated[SessionId | None, Field(description="Or the session to delete, with all messages.")] = None,
+    message_id: Annotated[str, Field(min_length=1, max_length=ID_LENGTH, description="The message to delete.")] = "",
+    session_id: Annotated[SessionId, Field(description="Or the session to delete, with all messages.")] = "",
     confirm: Annotated[bool, Field(description="Must be true. Ask the user before you delete.")] = False,
-    reason: Reason = None,
+    reason: Reason = "",
 ) -> Receipt:
     """Delete a message, or a session with all of its messages. A message can be restored for some time
     (`restorable_until`), a session cannot."""
     scope = scope_of(call)
-    if (message_id is None) == (session_id is None):
+    if bool(message_id) == bool(session_id):
         raise errors.InvalidRequest("Pass either message_id or session_id")
-    what = f"session {session_id!r} with all of its messages" if message_id is None else f"message {message_id!r}"
+    what = f"session {session_id!r} with all of its messages" if session_id else f"message {message_id!r}"
     if not confirm:
         text = f"Nothing was deleted: confirm must be true. This deletes {what}: ask the user"
         raise errors.InvalidRequest(text)
-    if session_id is not None:
+    if session_id:
         await scope.require_session(session_id)
         erased = await scope.client.delete_session(flow_id=await scope.flow_id(), session_id=session_id)
         return Receipt.model_validate(erased, from_attributes=True)
-    message = await scope.require_message(str(message_id))
-    deleted = await scope.client.delete_message(message.id, flow_id=message.flow_id, reason=reason)
+    message = await scope.require_message(message_id)
+    deleted = await scope.client.delete_message(message.id, flow_id=message.flow_id, reason=reason or None)
     return Receipt(
         messages=1,
         chunks=sum(each.chunks for each in deleted.removed),
