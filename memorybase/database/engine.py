@@ -94,7 +94,7 @@ class Database:
         """Empty SQLite's write-ahead log, which holds former content of pages; False while another process uses it."""
         if not self.is_sqlite:
             return True
-        with _translate_errors(), self._writer_lock(), self.engine.connect() as opened:
+        with _translate_errors(), self._writer_lock(wait=True), self.engine.connect() as opened:
             cursor = opened.connection.cursor()
             cursor.execute("PRAGMA busy_timeout = 0")  # or every other writer would wait for the slowest reader
             try:
