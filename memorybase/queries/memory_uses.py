@@ -65,6 +65,12 @@ def put_use(db: OrmSession, values: Mapping[str, Any], message_ids: Collection[U
     return True
 
 
+def use_of_node(db: OrmSession, flow_id: UUID, run_id: UUID, node_id: str) -> MemoryUse | None:
+    """What the model of a node was given in a run."""
+    mine = (MemoryUse.flow_id == flow_id, MemoryUse.run_id == run_id, MemoryUse.node_id == node_id)
+    return db.scalar(sa.select(MemoryUse).where(*mine))
+
+
 def uses_of_run(db: OrmSession, flow_id: UUID, run_id: UUID) -> list[MemoryUse]:
     """Oldest first."""
     return list(
