@@ -8,7 +8,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database.batches import delete_page
+from memorybase.database.batches import delete_page, delete_some
 from memorybase.models import (
     Distillation,
     Fact,
@@ -109,6 +109,17 @@ def delete_rows_about(db: OrmSession, session: SessionRow, *, limit: int) -> int
 def delete_runs(db: OrmSession, session: SessionRow, *, limit: int) -> int:
     """Delete up to `limit` runs of a session; how many."""
     return delete_page(db, Run, _of_session(Run, session), limit=limit)
+
+
+def delete_progress_of_session(db: OrmSession, flow_id: UUID, session_id: str, *, limit: int) -> bool:
+    """Delete the session's rows in every generation, with their jobs, ledger entries and dead letters, at most `limit`
+    rows; False once nothing is left."""
+    mine = sa.and_(Progress.flow_id == flow_id, Progress.session_id == session_id)
+    ids = list(db.scalars(sa.select(Progress.id).where(mine)))
+    if any(delete_some(db, table, table.progress_id.in_(ids), limit=limit) for table in cursors.OF_PROGRESS):
+        return True
+    db.execute(sa.delete(Progress).where(mine).execution_options(synchronize_session=False))
+    return False
 
 
 def _of_session(table: type[Any], session: SessionRow) -> sa.ColumnElement[bool]:

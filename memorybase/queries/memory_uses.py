@@ -251,10 +251,11 @@ def delete_uses_of_node(db: OrmSession, flow_id: UUID, node_id: str) -> None:
     db.execute(sa.delete(MemoryUse).where(MemoryUse.flow_id == flow_id, MemoryUse.node_id == node_id))
 
 
-def redact_uses(db: OrmSession, flow_id: UUID, message_ids: Messages) -> None:
-    """Redact a flow's deleted messages in every use that holds them."""
+def redact_uses(db: OrmSession, flow_id: UUID, message_ids: Messages, *, limit: int | None = None) -> int:
+    """Redact a flow's deleted messages in every use that holds them, or `limit` times; how many times."""
     condition = sa.and_(MemoryUseMessage.flow_id == flow_id, MemoryUseMessage.message_id.in_(message_ids))
-    links = db.execute(sa.select(MemoryUseMessage.use_id, MemoryUseMessage.message_id).where(condition)).all()
+    found = sa.select(MemoryUseMessage.use_id, MemoryUseMessage.message_id).where(condition)
+    links = db.execute(found.limit(limit)).all()
     ids_by_use: dict[UUID, set[UUID]] = {}
     for use_id, message_id in links:
         ids_by_use.setdefault(use_id, set()).add(message_id)
@@ -263,7 +264,10 @@ def redact_uses(db: OrmSession, flow_id: UUID, message_ids: Messages) -> None:
         use.messages = redact_messages(use.messages, use.sources, ids)
         use.memory_use_summary = None
     db.flush()
-    db.execute(sa.delete(MemoryUseMessage).where(condition), execution_options={"synchronize_session": False})
+    key = sa.tuple_(MemoryUseMessage.use_id, MemoryUseMessage.message_id)
+    for some in batches.pages(tuple(link) for link in links):
+        db.execute(sa.delete(MemoryUseMessage).where(key.in_(some)), execution_options={"synchronize_session": False})
+    return len(links)
 
 
 def _redacted(message: Mapping[str, Any]) -> dict[str, Any]:
