@@ -24,6 +24,7 @@ from memorybase.models import (
     JobState,
     MemoryBase,
     Session,
+    SessionProgress,
 )
 from memorybase.queries.joins import own_base
 from memorybase.services import JobMessage
@@ -384,8 +385,12 @@ def _to_notify(now: datetime, notified_before: datetime | None) -> tuple[sa.Colu
 
 
 def rename_session(db: OrmSession, base_ids: Sequence[UUID], old: str, new: str) -> None:
-    """Jobs follow their session's new id."""
-    db.execute(sa.update(Job).where(Job.memory_base_id.in_(base_ids), Job.session_id == old).values(session_id=new))
+    """Jobs follow their session's new id, before its progress does, along whose index they are found."""
+    mine = sa.select(SessionProgress.id).where(
+        SessionProgress.memory_base_id.in_(base_ids), SessionProgress.session_id == old
+    )
+    renamed = sa.update(Job).where(Job.progress_id.in_(mine)).values(session_id=new)
+    db.execute(renamed.execution_options(synchronize_session=False))
 
 
 MOST_JOBS = 1_000  # that overlap one run

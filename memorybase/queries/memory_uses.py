@@ -114,12 +114,6 @@ def count_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> int:
     return db.scalar(sa.select(sa.func.count()).select_from(found)) or 0
 
 
-def of_session(flow_id: UUID, session_id: str) -> list[tuple[type[MemoryUse], sa.ColumnElement[bool]]]:
-    """The uses of a session as conditions, each along an index of its own, until the session's runs are deleted."""
-    asked = sa.and_(MemoryUse.flow_id == flow_id, MemoryUse.session_id == session_id)
-    return [(MemoryUse, asked), (MemoryUse, sa.and_(*of_runs(flow_id, session_id)))]
-
-
 def end_users_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> set[str | None]:
     """For whom a session's uses were asked; empty without uses."""
     mine = (MemoryUse.flow_id == flow_id, MemoryUse.session_id == session_id)
@@ -246,9 +240,10 @@ def move_to_session(db: OrmSession, use_id: UUID, session_id: str, end_user_id: 
     db.execute(change.execution_options(synchronize_session=False))
 
 
-def delete_uses_of_node(db: OrmSession, flow_id: UUID, node_id: str) -> None:
-    """Delete what a node's models were given, when its memory is deleted."""
-    db.execute(sa.delete(MemoryUse).where(MemoryUse.flow_id == flow_id, MemoryUse.node_id == node_id))
+def delete_uses_of_node(db: OrmSession, flow_id: UUID, node_id: str, *, limit: int) -> bool:
+    """Delete up to `limit` uses of a node, when its memory is deleted; False once nothing is left."""
+    mine = sa.and_(MemoryUse.flow_id == flow_id, MemoryUse.node_id == node_id)
+    return batches.delete_some(db, MemoryUse, mine, limit=limit)
 
 
 def redact_uses(db: OrmSession, flow_id: UUID, message_ids: Messages, *, limit: int | None = None) -> int:
