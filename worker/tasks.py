@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 from memorybase.conversation.chat_memory import summaries
 from memorybase.conversation.node_object_memory import node_memory
 from memorybase.conversation.session_memory import summary_job
+from memorybase.database import clock
 from memorybase.ingestion import job_runner
 from memorybase.memory_map import job as map_job
 from memorybase.services import JobMessage
@@ -56,4 +57,6 @@ def clean_node_memory() -> None:
     """Delete node memory in object stores that was not written to for long."""
     process = this_process()
     with process.watchdog.watching(uuid4()):  # an object store that hangs must not block the worker
-        node_memory.clean_up(process.services.settings)
+        with process.services.database.reading(snapshot=False) as db:
+            now = clock.now(db)  # not this host's, which may be ahead
+        node_memory.clean_up(process.services.settings, now)

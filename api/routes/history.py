@@ -254,7 +254,8 @@ def put_run_memory(
     flow_id: FlowId, run_id: RunId, node_id: NodeId, body: MemoryUseBody, services: ServicesDep, caller: Writer
 ) -> NodeUse:
     """Record the memory that a client gave a node's model itself, such as search results in its prompt. It replaces an
-    earlier record of this run and node. If the run is not captured within a day, the record is deleted."""
+    earlier record of this run and node, unless a legal hold keeps that: then 409. If the run is not captured within a
+    day, the record is deleted."""
     given = Given(
         session_id=body.session_id,
         end_user_id=body.end_user_id,

@@ -13,12 +13,13 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.audit.record import Actor, values_of
+from memorybase.database import clock
 from memorybase.database.engine import Database
 from memorybase.queries import audit_entries
 from memorybase.queries.audit_entries import Ends, Row
@@ -106,8 +107,8 @@ def prune(services: Services) -> int:
     days = services.settings.audit_retention_days
     if not days:
         return 0
-    before = datetime.now(UTC) - timedelta(days=days)
     with services.database.reading() as db:
+        before = clock.now(db) - timedelta(days=days)
         ends = audit_entries.chain_ends(db)
         oldest = [] if ends is None else audit_entries.sealed_entries(db, after=ends.pruned_seq, at_most=1)
     if not oldest or oldest[0].at >= before - PRUNE_EVERY:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Literal
 from uuid import UUID
@@ -70,9 +69,8 @@ def write(services: Services, actor: Actor, kind: Kind, operation: str, objects:
 
 
 def values_of(actor: Actor, kind: Kind, operation: str, objects: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of an entry."""
+    """The columns of an entry, but for its time, which is that of the database."""
     return {
-        "at": datetime.now(UTC),
         "kind": kind,
         "user_id": actor.user_id,
         "key_id": actor.key_id,

@@ -33,7 +33,7 @@ def complete_build(db: OrmSession, services: Services, base: BaseRow, now: datet
     if memory_bases.awaits_index(db, base.id, base.building):
         return False  # operations.vector_indexes calls again
     old, new = base.serving, base.building
-    jobs.cancel_jobs_of_base(db, base.id, now, "its generation was replaced", which=jobs.of_generation(old))
+    jobs.cancel_jobs_of_base(db, base.id, now, "its generation was replaced", jobs.of_generation(old))
     memory_bases.retire_generation(db, base.id, old, now)
     memory_bases.set_serving(db, base.id, new)
     served = {"memory_base_id": base.id, "flow_id": base.flow_id, "generation": new, "former_generation": old}

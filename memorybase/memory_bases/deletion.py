@@ -24,7 +24,9 @@ log = get_logger(__name__)
 DRAIN_SECONDS = 10.0  # that a DELETE waits for running jobs
 DRAIN_POLL_SECONDS = 0.1
 RETIRE_SECONDS = 60.0  # that a replaced collection is kept, for searches that use it
-DELETE_PAGE = 5_000  # rows in one statement: no deletion holds its locks for long
+DELETE_PAGE = 1_000  # rows in one transaction, some 40 ms on SQLite, where all other writers wait for it
+YIELD_SECONDS = 0.001  # between two pages: other processes look for SQLite's lock twice in this time
+DELETE_PAGES = 1_000  # in one call, so that neither a request nor a pass of the sweeper goes on for minutes
 
 
 def delete_memory_base(services: Services, user_id: UUID, base_id: UUID) -> bool:
@@ -60,16 +62,22 @@ def finish_deletion(services: Services, base_id: UUID) -> bool:
         base = memory_bases.fetch_any_base(db, base_id)
         if base is None:
             return True
-        leased_until = cursors.leased_until(db, base_id)
-        if base.deleting_at is None or (leased_until is not None and leased_until > clock.now(db)):
+        if base.deleting_at is None:
             return False
+        leased_until = cursors.leased_until(db, base_id)
+        is_leased = leased_until is not None and leased_until > clock.now(db)
         names = [generation.collection_name for generation in memory_bases.generations(db, base_id)]
         entry = registry.entry_of_memory_base(db, base_id)
+    # Other memory bases' jobs would wait behind them, as long as a store is away.
+    delete_in_pages(services, partial(memory_bases.delete_queued_jobs, base_id=base_id))
+    if is_leased:
+        return False
     for name in names:
         services.vectors.delete_collection(name)
     if entry is not None:
         registry.remove_metadata(services, entry.id)
-    delete_in_pages(services, partial(memory_bases.delete_rows_of_base, base_id=base_id))
+    if not delete_in_pages(services, partial(memory_bases.delete_rows_of_base, base_id=base_id)):
+        return False
     with services.database.transaction() as db:
         memory_bases.delete_base(db, base_id)
         residues.note_files(db)
@@ -88,7 +96,9 @@ def delete_retired_collections(services: Services) -> int:
 def _delete_retired(services: Services, row: Generation) -> bool:
     base_id, generation = row.memory_base_id, row.generation
     services.vectors.delete_collection(row.collection_name)
-    delete_in_pages(services, partial(memory_bases.delete_rows_of_generation, base_id=base_id, generation=generation))
+    delete_some = partial(memory_bases.delete_rows_of_generation, base_id=base_id, generation=generation)
+    if not delete_in_pages(services, delete_some):
+        return False
     with services.database.transaction() as db:
         base = memory_bases.share_base(db, base_id)  # makes a deletion wait
         memory_bases.mark_collection_deleted(db, base_id, generation)
@@ -119,9 +129,14 @@ def each(steps: Sequence[tuple[VectorStoreName | None, Callable[[], int]]]) -> i
     return done
 
 
-def delete_in_pages(services: Services, delete_some: Callable[..., bool]) -> None:
-    """Delete in short transactions until nothing is left. After a crash, the next call continues."""
-    more = True
-    while more:
-        with services.database.transaction() as db:
-            more = delete_some(db, limit=DELETE_PAGE)
+def delete_in_pages(services: Services, delete_some: Callable[..., bool]) -> bool:
+    """Delete in short transactions, at most DELETE_PAGES; whether nothing is left. After a crash, the next call
+    continues."""
+    for _ in range(DELETE_PAGES):
+        # A page that a power cut undoes is deleted again: what is deleted is marked on the disk.
+        with services.database.transaction(durable=False) as db:
+            if not delete_some(db, limit=DELETE_PAGE):
+                return True
+        if services.database.is_sqlite:
+            time.sleep(YIELD_SECONDS)
+    return False

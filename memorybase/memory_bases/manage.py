@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal
 from uuid import UUID, uuid4
 
@@ -312,7 +313,7 @@ def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes
             base = require_memory_base(db, user_id, base_id, lock=True)
             for name, value in changes.items():
                 if name == "paused":
-                    _set_paused(db, base, paused=value)
+                    _set_paused(db, services, base, paused=value)
                 elif name == "priority":
                     _set_priority(db, base, value)
                 else:
@@ -328,13 +329,25 @@ def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes
         raise errors.NameTaken(field="name", value=changes["name"], existing_id=str(existing)) from exc
 
 
-def _set_paused(db: OrmSession, base: MemoryBase, *, paused: bool) -> None:
+def _set_paused(db: OrmSession, services: Services, base: MemoryBase, *, paused: bool) -> None:
     if not paused:
         base.paused_at = None
     elif base.paused_at is None:
         now = base.paused_at = clock.now(db)
         # Left queued they would be in the way of other bases: the order of jobs knows nothing of pauses.
-        jobs.cancel_jobs_of_base(db, base.id, now, PAUSED, which=jobs.waits_to_ingest())
+        if jobs.cancel_jobs_of_base(db, base.id, now, PAUSED, jobs.waits_to_ingest()):
+            engine.after_commit(db, partial(_cancel_the_rest, services, base.id))
+
+
+def _cancel_the_rest(services: Services, base_id: UUID) -> None:
+    """In pages. What a crash leaves, and what is queued meanwhile, is cancelled by its claim."""
+    more = True
+    while more:
+        with services.database.transaction(durable=False) as db:
+            base = memory_bases.share_base(db, base_id)
+            more = base is not None and base.paused_at is not None
+            if more:
+                more = jobs.cancel_jobs_of_base(db, base_id, clock.now(db), PAUSED, jobs.waits_to_ingest())
 
 
 def _set_priority(db: OrmSession, base: MemoryBase, value: str) -> None:

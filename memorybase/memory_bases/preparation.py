@@ -17,13 +17,14 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
 from memorybase.models import Preparation, PreparationKind
-from memorybase.queries import cursors, distillations, memory_bases, preparations, sessions
+from memorybase.queries import cursors, distillations, jobs, memory_bases, preparations, sessions
 from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.preparations import PreparationKey
 from memorybase.services import Services
 
 PAGE = 500  # sessions in one transaction, some 50 ms
 PAGES_A_PASS = 40
+ABANDONED = "the build was abandoned"
 
 
 def begin(db: OrmSession, base_id: UUID, generation: int, kind: PreparationKind, now: datetime) -> BaseRow:
@@ -83,13 +84,25 @@ def _steps(
         PreparationKind.HISTORY: lambda _: None,
         PreparationKind.ALL: partial(_make_due, db, base, now),
         PreparationKind.SKIP: partial(cursors.ensure_rows, db, base),
-        PreparationKind.BUILD: partial(cursors.copy_to_build, db, base),
-        PreparationKind.ABANDON: partial(cursors.move_pending, db, base, preparation.generation),
+        PreparationKind.BUILD: partial(_build, db, base, now),
+        PreparationKind.ABANDON: partial(_abandon, db, base, preparation.generation, now),
         PreparationKind.IDLE: partial(cursors.recheck_idle_sessions, db, base, now),
         PreparationKind.DISTILL_ALL: partial(distillations.begin, db, base, now, skip=False),
         PreparationKind.DISTILL_NEW: partial(distillations.begin, db, base, now, skip=True),
         PreparationKind.DISTILL_OFF: partial(distillations.stop, db, base),
     }
+
+
+def _build(db: OrmSession, base: BaseRow, now: datetime, session_ids: Sequence[str]) -> None:
+    cursors.copy_to_build(db, base, session_ids)
+    # Those of a capture since then are the build's own.
+    stale = (jobs.waits_to_ingest(), jobs.not_of_generation(cursors.write_generation(base)))
+    jobs.cancel_jobs_of_sessions(db, base.id, session_ids, now, "superseded by a regenerate", *stale)
+
+
+def _abandon(db: OrmSession, base: BaseRow, abandoned: int, now: datetime, session_ids: Sequence[str]) -> None:
+    cursors.move_pending(db, base, abandoned, session_ids)
+    jobs.cancel_jobs_of_sessions(db, base.id, session_ids, now, ABANDONED, jobs.of_generation(abandoned))
 
 
 def _make_due(db: OrmSession, base: BaseRow, now: datetime, session_ids: Sequence[str]) -> None:

@@ -113,12 +113,9 @@ def _store_for(services: Services, serving: Generation, asked: VectorStoreName |
 def _refuse_active_build(db: OrmSession, base: MemoryBase, base_id: UUID) -> None:
     if base.building is None:
         return
-    active = jobs.active_jobs_of_base(db, base.id)
-    building = [job for job in active if job.generation == base.building]
+    building = jobs.count_active(db, base.id, base.building)
     if building:
-        raise errors.BuildActive(
-            field="memory_base_id", value=base_id, generation=base.building, active_jobs=len(building)
-        )
+        raise errors.BuildActive(field="memory_base_id", value=base_id, generation=base.building, active_jobs=building)
 
 
 def _start_build(db: OrmSession, services: Services, base_id: UUID, new: _NewGeneration) -> list[JobRow]:
@@ -148,9 +145,8 @@ def _start_build(db: OrmSession, services: Services, base_id: UUID, new: _NewGen
     )
     base.building = new.number
     db.flush()
+    # It replaces queued jobs by the build's. Running jobs may finish: the old generation still serves.
     row = preparation.begin(db, base_id, new.number, PreparationKind.BUILD, now)
-    # Queued jobs are replaced by the build's. Running jobs may finish: the old generation still serves.
-    jobs.cancel_jobs_of_base(db, base_id, now, "superseded by a regenerate", which=jobs.waits_to_ingest())
     scheduled = scheduler.schedule_sessions(db, services, row, now)
     complete_build(db, services, row, now)
     return scheduled
@@ -172,7 +168,7 @@ def _abandon(db: OrmSession, base: MemoryBase, now: datetime) -> None:
     db.flush()
     preparations.delete(db, PreparationKey(base.id, abandoned, PreparationKind.BUILD))
     preparation.begin(db, base.id, abandoned, PreparationKind.ABANDON, now)
-    jobs.cancel_jobs_of_base(db, base.id, now, "the build was abandoned", which=jobs.of_generation(abandoned))
+    jobs.cancel_jobs_of_base(db, base.id, now, preparation.ABANDONED, jobs.of_generation(abandoned))
     memory_bases.retire_generation(db, base.id, abandoned, now)
 
 

@@ -18,16 +18,19 @@ from memorybase.database.paging import AnySelect
 from memorybase.database.upsert import core, insert_into, new_id, rows_affected
 from memorybase.models import (
     IS_ACTIVE,
+    DeadLetter,
     DeletedMessage,
     IngestionJob,
     JobState,
     LedgerEntry,
+    MapPoint,
     MemoryBase,
     Message,
     Preparation,
     PreparationKind,
     Session,
     SessionProgress,
+    TokenVectors,
 )
 from memorybase.queries.joins import MESSAGE_OF_SESSION, serving_progress
 from memorybase.queries.pending import CURSOR, SESSION_IS_DUE, SESSION_IS_EDITED, is_pending
@@ -533,9 +536,8 @@ def chunks_of_generation(db: OrmSession, base_id: UUID, generation: int) -> int:
     return int(db.scalar(sa.select(sa.func.sum(Progress.total_chunks)).where(*mine)) or 0)
 
 
-def delete_progress_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> None:
-    """Delete the session's rows in every generation, with their jobs, ledger entries and dead letters."""
-    db.execute(sa.delete(Progress).where(Progress.flow_id == flow_id, Progress.session_id == session_id))
+# Each after those that refer to it; then nothing refers to the session's rows.
+OF_PROGRESS: tuple[type[Any], ...] = (TokenVectors, MapPoint, LedgerEntry, DeadLetter, IngestionJob)
 
 
 def pending_targets(db: OrmSession, base: MemoryBase, session_ids: list[str]) -> dict[str, int]:

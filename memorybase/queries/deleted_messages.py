@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import records
-from memorybase.database.upsert import core, insert
+from memorybase.database.upsert import core, insert, rows_affected
 from memorybase.models import DeletedMessage, Message
 from memorybase.queries.sessions import SessionRow
 
@@ -39,10 +39,17 @@ def remember_messages(db: OrmSession, session: SessionRow, *, to_seq: int) -> No
     _remember(db, session, which, stays_deleted=False)
 
 
-def allow_all(db: OrmSession, session: SessionRow) -> None:
-    """The session is deleted: also what was deleted from it before can be posted again."""
-    stays = (DeletedMessage.session_uuid == session.id, DeletedMessage.stays_deleted == sa.true())
-    db.execute(sa.update(DeletedMessage).where(*stays).values(stays_deleted=False))
+def allow_all(db: OrmSession, session: SessionRow, *, limit: int | None) -> int:
+    """The session is deleted: also what was deleted from it before can be posted again. At most so many; how many."""
+    stays = sa.and_(DeletedMessage.session_uuid == session.id, DeletedMessage.stays_deleted == sa.true())
+    return _update_some(db, stays, limit, stays_deleted=False)
+
+
+def _update_some(db: OrmSession, which: sa.ColumnElement[bool], limit: int | None, **values: Any) -> int:
+    key = (DeletedMessage.flow_id, DeletedMessage.message_id)
+    some = sa.tuple_(*key).in_(sa.select(*key).where(which).limit(limit))
+    update = sa.update(DeletedMessage).where(some).values(**values)
+    return rows_affected(db, update.execution_options(synchronize_session=False))
 
 
 def _remember(
@@ -108,9 +115,11 @@ def allow(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> None:
         db.execute(sa.update(DeletedMessage).where(*mine).values(stays_deleted=False))
 
 
-def set_expiry(db: OrmSession, session: SessionRow, when: datetime) -> None:
-    """The session is removed from SQL and every store: keep its versions until no late write can arrive."""
-    db.execute(sa.update(DeletedMessage).where(DeletedMessage.session_uuid == session.id).values(expires_at=when))
+def set_expiry(db: OrmSession, session: SessionRow, when: datetime, *, limit: int) -> int:
+    """The session is removed from SQL and every store: keep its versions until no late write can arrive. Of up to
+    `limit` of them; of how many."""
+    kept = sa.and_(DeletedMessage.session_uuid == session.id, DeletedMessage.expires_at.is_(None))
+    return _update_some(db, kept, limit, expires_at=when)
 
 
 def has_expired(db: OrmSession, now: datetime) -> bool:

@@ -9,12 +9,13 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database.batches import delete_page
+from memorybase.database.batches import delete_page, delete_some
 from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
 from memorybase.models import (
     Distillation,
     Fact,
     MemoryBase,
+    MemoryUse,
     Message,
     MessageChange,
     NodeExecution,
@@ -24,7 +25,7 @@ from memorybase.models import (
     Session,
 )
 from memorybase.models import SessionProgress as Progress
-from memorybase.queries import cursors, memory_uses
+from memorybase.queries import cursors
 from memorybase.queries.fact_deletion import delete_facts
 from memorybase.queries.pending import SESSION_IS_DUE
 from memorybase.queries.sessions import SessionRow, rows_are_left
@@ -103,8 +104,7 @@ def delete_rows_about(db: OrmSession, session: SessionRow, *, limit: int) -> int
     steps: tuple[tuple[type[Any], sa.ColumnElement[bool]], ...] = (
         (MessageChange, MessageChange.session_uuid == session.id),
         (RestorableMessage, RestorableMessage.session_uuid == session.id),
-        *memory_uses.of_session(session.flow_id, session.session_id),
-        *((table, _of_session(table, session)) for table in (Distillation, NodeExecution)),
+        *((table, _of_session(table, session)) for table in (MemoryUse, Distillation, NodeExecution)),
     )
     deleted = delete_facts(db, _of_session(Fact, session), limit=limit)
     for table, which in steps:
@@ -115,8 +115,24 @@ def delete_rows_about(db: OrmSession, session: SessionRow, *, limit: int) -> int
 
 
 def delete_runs(db: OrmSession, session: SessionRow, *, limit: int) -> int:
-    """Delete up to `limit` runs of a session; how many."""
-    return delete_page(db, Run, _of_session(Run, session), limit=limit)
+    """Delete up to `limit` runs of a session, or what models were given in them for other sessions; how many."""
+    ids = db.scalars(sa.select(Run.id).where(_of_session(Run, session)).limit(limit)).all()
+    given = sa.and_(MemoryUse.flow_id == session.flow_id, MemoryUse.run_id.in_(ids))
+    deleted = delete_page(db, MemoryUse, given, limit=limit)
+    if deleted < limit:
+        db.execute(sa.delete(Run).where(Run.id.in_(ids)).execution_options(synchronize_session=False))
+    return max(deleted, len(ids))
+
+
+def delete_progress_of_session(db: OrmSession, flow_id: UUID, session_id: str, *, limit: int) -> bool:
+    """Delete the session's rows in every generation, with their jobs, ledger entries and dead letters, at most `limit`
+    rows; False once nothing is left."""
+    mine = sa.and_(Progress.flow_id == flow_id, Progress.session_id == session_id)
+    ids = list(db.scalars(sa.select(Progress.id).where(mine)))
+    if any(delete_some(db, table, table.progress_id.in_(ids), limit=limit) for table in cursors.OF_PROGRESS):
+        return True
+    db.execute(sa.delete(Progress).where(mine).execution_options(synchronize_session=False))
+    return False
 
 
 def _of_session(table: type[Any], session: SessionRow) -> sa.ColumnElement[bool]:

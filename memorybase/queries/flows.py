@@ -28,11 +28,16 @@ from memorybase.models import (
     NodeExecution,
     RestorableMessage,
     Run,
+    SearchLabel,
     Session,
     SessionSummary,
+    StandingStatement,
 )
+from memorybase.queries import keyword_index, sessions
 from memorybase.queries.joins import own_flow
 
+LINKS_OF_A_USE = 50  # about so many rows go with one of its uses
+SESSIONS_PAGE = 200
 _FLOWS = Keyset("flows", (Flow.created_at, Flow.id))
 _COLUMNS = core(Flow).c
 _OF_USER = sa.and_(
@@ -101,9 +106,10 @@ def flows_in_deletion(db: OrmSession) -> list[UUID]:
 
 def delete_rows_of_flow(db: OrmSession, flow_id: UUID, *, limit: int) -> bool:
     """Delete up to `limit` rows of a flow without memory bases; False once nothing is left."""
-    # Each table after those that refer to it: the deletions cascade to nothing.
+    # Each table after those that refer to it: the deletions cascade to nothing, but for what a use names.
+    if batches.delete_some(db, MemoryUse, MemoryUse.flow_id == flow_id, limit=-(-limit // LINKS_OF_A_USE)):
+        return True
     tables: tuple[type[Any], ...] = (
-        MemoryUse,
         NodeExecution,
         SessionSummary,
         ChatRecord,
@@ -111,14 +117,40 @@ def delete_rows_of_flow(db: OrmSession, flow_id: UUID, *, limit: int) -> bool:
         ChatMemory,
         MessageChange,
         RestorableMessage,
+        StandingStatement,
+        SearchLabel,
         Message,
         Run,
         DeletedMessage,
-        Session,
     )
-    return any(batches.delete_some(db, table, table.flow_id == flow_id, limit=limit) for table in tables)
+    if any(batches.delete_some(db, table, table.flow_id == flow_id, limit=limit) for table in tables):
+        return True
+    return _delete_sessions(db, flow_id, limit=limit)
 
 
-def delete_flow(db: OrmSession, flow_id: UUID) -> None:
-    """Delete the flow, and what a capture that started before the deletion has stored since."""
+def _delete_sessions(db: OrmSession, flow_id: UUID, *, limit: int) -> bool:
+    """Delete sessions with their postings, up to `limit` rows; False if none is left.
+
+    Postings have no foreign key, so they go under the session's lock: also those of a capture that began before the
+    deletion and has ended since.
+    """
+    # Without waiting for more than one: captures lock in another order.
+    page = sessions.lock_some(db, flow_id, limit=SESSIONS_PAGE, wait=False) or sessions.lock_some(
+        db, flow_id, limit=1, wait=True
+    )
+    for session in page:
+        removed = keyword_index.remove_rows(db, session, limit=limit)
+        if removed >= limit:
+            break
+        sessions.delete_session(db, session)
+        limit -= removed
+    return bool(page)
+
+
+def delete_flow(db: OrmSession, flow_id: UUID) -> bool:
+    """Delete the flow; False if a capture that began before the deletion has stored a session since."""
+    db.execute(sa.select(Flow.id).where(Flow.id == flow_id).with_for_update())  # waits for such captures
+    if db.scalar(sa.select(Session.id).where(Session.flow_id == flow_id).limit(1)) is not None:
+        return False
     db.execute(sa.delete(Flow).where(Flow.id == flow_id))
+    return True

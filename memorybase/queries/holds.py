@@ -149,8 +149,25 @@ def use_held() -> sa.Exists:
     """Whether a hold keeps the outer statement's `MemoryUse`, or, if it names no session, anything of its flow. Who
     deletes calls `share_users` first."""
     own = (Hold.user_id == Flow.user_id, Flow.id == MemoryUse.flow_id)
+    return sa.exists().where(*own, _keeps_use()).correlate_except(Hold, Flow)
+
+
+def refuse_if_use_held(db: OrmSession, user_id: UUID, use_id: UUID) -> None:
+    """Raises Held for what a model was given."""
+    _refuse(_found(db, user_id, _keeps_this_use(use_id)))
+
+
+def is_use_held(db: OrmSession, user_id: UUID, use_id: UUID) -> bool:
+    return bool(_found(db, user_id, _keeps_this_use(use_id)))
+
+
+def _keeps_this_use(use_id: UUID) -> sa.Exists:
+    return sa.exists().where(MemoryUse.id == use_id, _keeps_use()).correlate(Hold)
+
+
+def _keeps_use() -> sa.ColumnElement[bool]:
     its = sa.and_(Session.flow_id == MemoryUse.flow_id, Session.session_id == MemoryUse.session_id)
-    keeps = sa.or_(
+    return sa.or_(
         sa.and_(Hold.flow_id == MemoryUse.flow_id, sa.or_(_ON_WHOLE_FLOW, MemoryUse.session_id.is_(None))),
         Hold.end_user_id == MemoryUse.end_user_id,
         sa.exists()
@@ -158,7 +175,6 @@ def use_held() -> sa.Exists:
         .correlate_except(Session),
         sa.and_(MemoryUse.session_id.is_(None), MemoryUse.end_user_id.is_(None), Hold.end_user_id.is_not(None)),
     )
-    return sa.exists().where(*own, keeps).correlate_except(Hold, Flow)
 
 
 def share_users(db: OrmSession, user_ids: Collection[UUID]) -> None:

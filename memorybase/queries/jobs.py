@@ -24,6 +24,7 @@ from memorybase.models import (
     JobState,
     MemoryBase,
     Session,
+    SessionProgress,
 )
 from memorybase.queries.joins import own_base
 from memorybase.services import JobMessage
@@ -71,6 +72,8 @@ class JobRow(NamedTuple):
         )
 
 
+Condition = sa.ColumnElement[bool]
+CANCEL_PAGE = 500  # queued jobs in one statement, some 30 ms
 OVERLAPPING = 100  # more than the jobs of one batch
 _ACTIVE = sa.text("state IN ('queued', 'running')")
 # Statements of every job are built once, on tables: database/records.py says why.
@@ -144,9 +147,10 @@ def is_active_in_session(base_id: UUID) -> sa.ColumnElement[bool]:
     return active.correlate(Session).exists()
 
 
-def active_jobs_of_base(db: OrmSession, base_id: UUID) -> list[Job]:
-    found = sa.select(Job).where(Job.memory_base_id == base_id, IS_ACTIVE).order_by(Job.id)
-    return list(db.scalars(found.execution_options(populate_existing=True)))
+def count_active(db: OrmSession, base_id: UUID, generation: int) -> int:
+    """How many active jobs a generation has."""
+    mine = (Job.memory_base_id == base_id, Job.generation == generation, IS_ACTIVE)
+    return db.scalar(sa.select(sa.func.count()).select_from(Job).where(*mine)) or 0
 
 
 def is_queued(db: OrmSession, job_id: UUID) -> bool:
@@ -313,21 +317,43 @@ def cancel_jobs(db: OrmSession, ids: Sequence[UUID], now: datetime, reason: str)
         _cancel(db, Job.id.in_(ids), now, reason)
 
 
-def cancel_jobs_of_base(
-    db: OrmSession, base_id: UUID, now: datetime, reason: str, *, which: sa.ColumnElement[bool] | None = None
+def cancel_jobs_of_base(db: OrmSession, base_id: UUID, now: datetime, reason: str, *which: Condition) -> bool:
+    """Cancel the active jobs of a base that match `which`: all that run, and up to CANCEL_PAGE that are queued; whether
+    more of these may be left.
+
+    A claim cancels those too: no worker runs a job whose memory base is paused, or is deleted, or writes to another
+    generation.
+    """
+    mine = sa.and_(Job.memory_base_id == base_id, *which)
+    _cancel(db, sa.and_(mine, IS_RUNNING), now, reason)
+    return _cancel_queued(db, mine, now, reason) >= CANCEL_PAGE
+
+
+def cancel_jobs_of_sessions(
+    db: OrmSession, base_id: UUID, session_ids: Collection[str], now: datetime, reason: str, *which: Condition
 ) -> None:
-    """Cancel the active jobs of a base, or those that match `which`."""
-    _cancel(db, sa.and_(Job.memory_base_id == base_id, sa.true() if which is None else which), now, reason)
+    """Cancel the queued jobs of up to CANCEL_PAGE sessions of a base that match `which`."""
+    _cancel_queued(db, sa.and_(Job.memory_base_id == base_id, Job.session_id.in_(session_ids), *which), now, reason)
 
 
-def _cancel(db: OrmSession, which: sa.ColumnElement[bool], now: datetime, reason: str) -> None:
+def _cancel(db: OrmSession, which: Condition, now: datetime, reason: str) -> None:
     # Lock in id order, as a worker does that updates several jobs at once.
     ids = sa.select(Job.id).where(which, IS_ACTIVE).order_by(Job.id).with_for_update(key_share=True)
-    db.execute(
-        sa.update(Job)
-        .where(Job.id.in_(ids.scalar_subquery()))
-        .values(state=JobState.CANCELLED, finished_at=now, error=reason)
-    )
+    _end(db, Job.id.in_(ids.scalar_subquery()), now, reason)
+
+
+def _cancel_queued(db: OrmSession, which: Condition, now: datetime, reason: str) -> int:
+    """A page of them; how many."""
+    # Without waiting, so in any order: whoever has locked one is about to claim it, or to notify a worker of it.
+    queued = sa.select(Job.id).where(which, IS_LAST_IN_BASE).limit(CANCEL_PAGE)
+    ids = db.scalars(queued.with_for_update(key_share=True, skip_locked=True)).all()
+    _end(db, Job.id.in_(ids), now, reason)
+    return len(ids)
+
+
+def _end(db: OrmSession, which: Condition, now: datetime, reason: str) -> None:
+    ended = sa.update(Job).where(which).values(state=JobState.CANCELLED, finished_at=now, error=reason)
+    db.execute(ended)
 
 
 def has_ended(db: OrmSession, before: datetime) -> bool:
@@ -363,6 +389,14 @@ def waits_to_ingest() -> sa.ColumnElement[bool]:
     return sa.and_(Job.state == JobState.QUEUED, Job.kind != JobKind.REPAIR)
 
 
+def is_queued_in(base_id: UUID) -> sa.ColumnElement[bool]:
+    return sa.and_(Job.memory_base_id == base_id, IS_LAST_IN_BASE)
+
+
+def not_of_generation(generation: int) -> sa.ColumnElement[bool]:
+    return Job.generation != generation
+
+
 def of_generation(generation: int) -> sa.ColumnElement[bool]:
     return Job.generation == generation
 
@@ -386,8 +420,12 @@ def _to_notify(now: datetime, notified_before: datetime | None) -> tuple[sa.Colu
 
 
 def rename_session(db: OrmSession, base_ids: Sequence[UUID], old: str, new: str) -> None:
-    """Jobs follow their session's new id."""
-    db.execute(sa.update(Job).where(Job.memory_base_id.in_(base_ids), Job.session_id == old).values(session_id=new))
+    """Jobs follow their session's new id, before its progress does, along whose index they are found."""
+    mine = sa.select(SessionProgress.id).where(
+        SessionProgress.memory_base_id.in_(base_ids), SessionProgress.session_id == old
+    )
+    renamed = sa.update(Job).where(Job.progress_id.in_(mine)).values(session_id=new)
+    db.execute(renamed.execution_options(synchronize_session=False))
 
 
 MOST_JOBS = 1_000  # that overlap one run

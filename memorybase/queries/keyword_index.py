@@ -12,15 +12,15 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database import engine, records
-from memorybase.database.batches import is_among, pages
-from memorybase.database.upsert import core, insert
+from memorybase.database import engine
+from memorybase.database.batches import delete_page, is_among, pages
+from memorybase.database.upsert import core, insert, rows_affected
 from memorybase.models import Posting, Session, Speaker, SpokenLanguage
-from memorybase.queries import posting_blocks, sessions
+from memorybase.queries import posting_blocks
 from memorybase.queries.sessions import SessionRow
 
 INSERT_PAGE = 2_000  # rows in one statement
-FLOW_PAGE = 200  # sessions in one transaction
+SESSIONS_PAGE = 200
 
 _Table = Posting.__table__.c  # without the mapped class: a search reads thousands of these rows
 # Passed to SQLite's driver directly: numbers need no conversion, and checking for one takes as long as inserting.
@@ -95,23 +95,24 @@ def _remove(db: OrmSession, first: int, last: int) -> None:
     posting_blocks.remove(db, first, last)
 
 
-def remove_session(db: OrmSession, session: SessionRow) -> None:
-    """Remove a session's postings, speakers and counts."""
-    remove_positions(db, session, 1, session.last_seq)
-    db.execute(sa.delete(Speaker).where(Speaker.session_uuid == session.id))
-    sessions.update(db, session, documents=0, terms=0)
-
-
-def remove_some_of_flow(db: OrmSession, flow_id: UUID, *, limit: int) -> bool:
-    """Remove at least one session, up to about `limit` messages; False if none is left."""
-    indexed = sa.select(*records.columns(Session, SessionRow))
-    removed = 0
-    for row in db.execute(indexed.where(Session.flow_id == flow_id, Session.documents > 0).limit(FLOW_PAGE)).all():
-        session = SessionRow(*row)
+def remove_rows(db: OrmSession, session: SessionRow, *, limit: int) -> int:
+    """Remove up to `limit` rows of the postings and speakers of a session that nobody reads any more, with all of the
+    last message; how many."""
+    first, last = session.first_position + 1, session.first_position + session.last_seq
+    in_blocks = Posting.position.between(posting_blocks.key(last), posting_blocks.key(first))
+    removed = _remove_singles(db, first, last, limit=limit)
+    for table, which in ((Posting, in_blocks), (Speaker, Speaker.session_uuid == session.id)):
         if removed < limit:
-            removed += session.documents
-            remove_session(db, session)
-    return removed > 0
+            removed += delete_page(db, table, which, limit=limit - removed)
+    return removed
+
+
+def _remove_singles(db: OrmSession, first: int, last: int, *, limit: int) -> int:
+    """By a range of the index: a tenth of the time of single rows."""
+    of_range = sa.select(Posting.position).where(Posting.position.between(first, last)).order_by(Posting.position)
+    bound = db.scalar(of_range.offset(limit - 1).limit(1))
+    some = sa.delete(Posting).where(Posting.position.between(first, last if bound is None else bound))
+    return rows_affected(db, some.execution_options(synchronize_session=False))
 
 
 def add_speakers(db: OrmSession, session: SessionRow, names: Collection[str]) -> None:
@@ -328,7 +329,7 @@ def sessions_in_other_way(db: OrmSession, label: str, *, after: UUID | None) -> 
         sa.select(Session.id, Session.flow_id, Session.session_id)
         .where(_is_in_other_way(label), *beyond)
         .order_by(Session.id)
-        .limit(FLOW_PAGE)
+        .limit(SESSIONS_PAGE)
     )
     return [(progress_id, flow_id, session_id) for progress_id, flow_id, session_id in rows]
 

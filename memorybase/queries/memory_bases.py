@@ -16,7 +16,6 @@ from memorybase.database.upsert import core
 from memorybase.models import (
     IS_ACTIVE,
     Capture,
-    DeadLetter,
     Distillation,
     Fact,
     Flow,
@@ -24,14 +23,11 @@ from memorybase.models import (
     GenerationState,
     IngestionJob,
     KnowledgeBase,
-    LedgerEntry,
-    MapPoint,
     MemoryBase,
     Preparation,
     PreparationKind,
     Priority,
     SessionProgress,
-    TokenVectors,
     User,
     UtcDateTime,
 )
@@ -255,6 +251,11 @@ def begin_deletion(db: OrmSession, base_id: UUID, now: datetime) -> None:
         db.flush()
 
 
+def delete_queued_jobs(db: OrmSession, base_id: UUID, *, limit: int) -> bool:
+    """Delete up to `limit` jobs of a base in deletion, which no worker will run; False if none is left."""
+    return batches.delete_some(db, IngestionJob, jobs.is_queued_in(base_id), limit=limit)
+
+
 def delete_rows_of_base(db: OrmSession, base_id: UUID, *, limit: int) -> bool:
     """Delete up to `limit` rows of a base; False once only its generations are left."""
     derived = (Fact, Distillation)
@@ -265,7 +266,7 @@ def delete_rows_of_base(db: OrmSession, base_id: UUID, *, limit: int) -> bool:
 
 def _delete_some_of(db: OrmSession, which: Callable[[type[Any]], sa.ColumnElement[bool]], limit: int) -> bool:
     # The session's row last: by then nothing refers to it, and its deletion cascades to nothing.
-    tables = (TokenVectors, MapPoint, LedgerEntry, DeadLetter, IngestionJob, SessionProgress)
+    tables: tuple[type[Any], ...] = (*cursors.OF_PROGRESS, SessionProgress)
     return any(batches.delete_some(db, table, which(table), limit=limit) for table in tables)
 
 

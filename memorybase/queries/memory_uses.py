@@ -65,6 +65,12 @@ def put_use(db: OrmSession, values: Mapping[str, Any], message_ids: Collection[U
     return True
 
 
+def use_of_node(db: OrmSession, flow_id: UUID, run_id: UUID, node_id: str) -> MemoryUse | None:
+    """What the model of a node was given in a run."""
+    mine = (MemoryUse.flow_id == flow_id, MemoryUse.run_id == run_id, MemoryUse.node_id == node_id)
+    return db.scalar(sa.select(MemoryUse).where(*mine))
+
+
 def uses_of_run(db: OrmSession, flow_id: UUID, run_id: UUID) -> list[MemoryUse]:
     """Oldest first."""
     return list(
@@ -106,12 +112,6 @@ def count_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> int:
     """How many uses a session and its runs have."""
     found = ids_of_session(flow_id, session_id).subquery()
     return db.scalar(sa.select(sa.func.count()).select_from(found)) or 0
-
-
-def of_session(flow_id: UUID, session_id: str) -> list[tuple[type[MemoryUse], sa.ColumnElement[bool]]]:
-    """The uses of a session as conditions, each along an index of its own, until the session's runs are deleted."""
-    asked = sa.and_(MemoryUse.flow_id == flow_id, MemoryUse.session_id == session_id)
-    return [(MemoryUse, asked), (MemoryUse, sa.and_(*of_runs(flow_id, session_id)))]
 
 
 def end_users_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> set[str | None]:
@@ -240,15 +240,17 @@ def move_to_session(db: OrmSession, use_id: UUID, session_id: str, end_user_id: 
     db.execute(change.execution_options(synchronize_session=False))
 
 
-def delete_uses_of_node(db: OrmSession, flow_id: UUID, node_id: str) -> None:
-    """Delete what a node's models were given, when its memory is deleted."""
-    db.execute(sa.delete(MemoryUse).where(MemoryUse.flow_id == flow_id, MemoryUse.node_id == node_id))
+def delete_uses_of_node(db: OrmSession, flow_id: UUID, node_id: str, *, limit: int) -> bool:
+    """Delete up to `limit` uses of a node, when its memory is deleted; False once nothing is left."""
+    mine = sa.and_(MemoryUse.flow_id == flow_id, MemoryUse.node_id == node_id)
+    return batches.delete_some(db, MemoryUse, mine, limit=limit)
 
 
-def redact_uses(db: OrmSession, flow_id: UUID, message_ids: Messages) -> None:
-    """Redact a flow's deleted messages in every use that holds them."""
+def redact_uses(db: OrmSession, flow_id: UUID, message_ids: Messages, *, limit: int | None = None) -> int:
+    """Redact a flow's deleted messages in every use that holds them, or `limit` times; how many times."""
     condition = sa.and_(MemoryUseMessage.flow_id == flow_id, MemoryUseMessage.message_id.in_(message_ids))
-    links = db.execute(sa.select(MemoryUseMessage.use_id, MemoryUseMessage.message_id).where(condition)).all()
+    found = sa.select(MemoryUseMessage.use_id, MemoryUseMessage.message_id).where(condition)
+    links = db.execute(found.limit(limit)).all()
     ids_by_use: dict[UUID, set[UUID]] = {}
     for use_id, message_id in links:
         ids_by_use.setdefault(use_id, set()).add(message_id)
@@ -259,7 +261,10 @@ def redact_uses(db: OrmSession, flow_id: UUID, message_ids: Messages) -> None:
         use.messages = redact_messages(use.messages, use.sources, ids)
         use.memory_use_summary = None
     db.flush()
-    db.execute(sa.delete(MemoryUseMessage).where(condition), execution_options={"synchronize_session": False})
+    key = sa.tuple_(MemoryUseMessage.use_id, MemoryUseMessage.message_id)
+    for some in batches.pages(tuple(link) for link in links):
+        db.execute(sa.delete(MemoryUseMessage).where(key.in_(some)), execution_options={"synchronize_session": False})
+    return len(links)
 
 
 def _redacted(message: Mapping[str, Any]) -> dict[str, Any]:

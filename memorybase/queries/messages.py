@@ -23,6 +23,7 @@ from memorybase.models import (
     IS_PINNED,
     Capture,
     DeadLetter,
+    Fact,
     FactSource,
     Flow,
     LedgerEntry,
@@ -287,7 +288,7 @@ def raise_versions(db: OrmSession, flow_id: UUID, session_id: str) -> None:
     # Their texts are the same: what was derived from them still holds.
     db.execute(
         sa.update(FactSource)
-        .where(FactSource.message_id.in_(sa.select(Message.id).where(*mine)))
+        .where(FactSource.fact_id.in_(sa.select(Fact.id).where(Fact.flow_id == flow_id, Fact.session_id == session_id)))
         .values(version=FactSource.version + 1)
         .execution_options(synchronize_session=False)
     )

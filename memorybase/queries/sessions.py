@@ -18,7 +18,11 @@ from memorybase.database.upsert import core, insert_if_absent
 from memorybase.models import (
     Capture,
     Flow,
+    MemoryUse,
     Message,
+    MessageChange,
+    NodeExecution,
+    RestorableMessage,
     Run,
     Session,
 )
@@ -107,6 +111,12 @@ def lock_sessions(db: OrmSession, flow_id: UUID, session_ids: Sequence[str]) -> 
     return list(db.scalars(found.with_for_update(key_share=True)))
 
 
+def lock_some(db: OrmSession, flow_id: UUID, *, limit: int, wait: bool) -> list[SessionRow]:
+    """Lock some sessions of a flow to delete them; without `wait` only those that no other transaction has locked."""
+    some = sa.select(*records.columns(Session, SessionRow)).where(Session.flow_id == flow_id).limit(limit)
+    return records.fetch_all(db, SessionRow, some.with_for_update(skip_locked=not wait), {})
+
+
 def lock_ids(db: OrmSession, ids: Sequence[UUID]) -> dict[UUID, str]:
     """Lock the sessions with these `sessions.id` in the order in which Python sorts the ids that callers know; those
     ids of the ones that are not deleted."""
@@ -176,18 +186,25 @@ def end_user_of(db: OrmSession, flow_id: UUID, session_id: str) -> str | None:
 
 
 def has_rows(db: OrmSession, session: SessionRow) -> bool:
-    """Whether a session that is marked as deleted still has messages or runs, which are deleted last."""
+    """Whether a session that is marked as deleted still has rows that are deleted in pages."""
     which = sa.and_(Session.flow_id == session.flow_id, Session.session_id == session.session_id)
     return db.scalar(sa.select(Session.id).where(which, rows_are_left())) is not None
 
 
 def rows_are_left() -> sa.ColumnElement[bool]:
-    """Whether a session has messages or runs."""
-    of_session = (
-        sa.exists().where(table.flow_id == Session.flow_id, table.session_id == Session.session_id).correlate(Session)
-        for table in (Message, Run)
+    """Whether a session that is marked as deleted has messages or runs, or what was stored about it before."""
+    kinds: tuple[tuple[type[Any], Sequence[sa.ColumnElement[bool]]], ...] = (
+        (Message, ()),
+        (Run, ()),
+        (NodeExecution, (NodeExecution.created_at <= Session.deleted_at,)),
+        (MemoryUse, (MemoryUse.recorded_at <= Session.deleted_at,)),
     )
-    return sa.or_(*of_session)
+    by_id = (sa.exists().where(table.session_uuid == Session.id) for table in (MessageChange, RestorableMessage))
+    by_name = (
+        sa.exists().where(table.flow_id == Session.flow_id, table.session_id == Session.session_id, *before)
+        for table, before in kinds
+    )
+    return sa.or_(*(each.correlate(Session) for each in (*by_name, *by_id)))
 
 
 def delete_session(db: OrmSession, session: SessionRow) -> None:
@@ -225,6 +242,6 @@ def known_sessions(db: OrmSession, flow_id: UUID, session_ids: Sequence[str]) ->
 
 
 def sessions_in_erasure(db: OrmSession, *, limit: int = 200) -> list[tuple[UUID, str]]:
-    """(flow, session id) of sessions that are marked as deleted and still have messages or runs."""
+    """(flow, session id) of sessions that are marked as deleted and still have rows that are deleted in pages."""
     found = sa.select(Session.flow_id, Session.session_id).where(Session.deleted_at.is_not(None), rows_are_left())
     return [(row[0], row[1]) for row in db.execute(found.limit(limit))]

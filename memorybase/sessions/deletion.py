@@ -12,7 +12,6 @@ from memorybase.database.due import change_if_due
 from memorybase.memory_bases.deletion import DELETE_PAGE, delete_in_pages, drain, finish_deletion
 from memorybase.queries import cursors, deleted_messages, flows, holds, jobs, memory_bases, residues, sessions
 from memorybase.queries import erasure as erasure_queries
-from memorybase.queries import keyword_index as postings
 from memorybase.queries.ownership import check_flow
 from memorybase.services import Services
 from memorybase.sessions import erasure
@@ -49,10 +48,11 @@ def finish_flow_deletion(services: Services, flow_id: UUID) -> bool:
         return False
     if not erase(services, flow_id):
         return False
-    delete_in_pages(services, partial(postings.remove_some_of_flow, flow_id=flow_id))
-    delete_in_pages(services, partial(flows.delete_rows_of_flow, flow_id=flow_id))
+    if not delete_in_pages(services, partial(flows.delete_rows_of_flow, flow_id=flow_id)):
+        return False
     with services.database.transaction() as db:
-        flows.delete_flow(db, flow_id)
+        if not flows.delete_flow(db, flow_id):
+            return False
     log.info("flow_deleted", flow_id=str(flow_id))
     return True
 
@@ -78,6 +78,15 @@ def remove_deleted_sessions(services: Services) -> int:
 
 
 def _remove_session(services: Services, flow_id: UUID, session_id: str) -> bool:
+    """Remove the session's row, after all that refers to it, in pages: each looks whether it is still deleted."""
+    removed = None
+    while removed is None:
+        removed = _remove_some(services, flow_id, session_id)
+    return removed
+
+
+def _remove_some(services: Services, flow_id: UUID, session_id: str) -> bool | None:
+    """None if something is left."""
     with services.database.transaction() as db:
         bases = memory_bases.share_bases_of_flow(db, flow_id)
         session = sessions.lock_session(db, flow_id, session_id)
@@ -88,9 +97,11 @@ def _remove_session(services: Services, flow_id: UUID, session_id: str) -> bool:
         pending = [r for r in locked if r.dirty > r.repaired or r.audit_at or r.target_seq > r.cursor_seq]
         if pending or any(jobs.active_job(db, base.id, session_id) for base in bases):
             return False
-        # One statement, even if a retired generation still has its ledger: it is only one session.
-        cursors.delete_progress_of_session(db, flow_id, session_id)
-        deleted_messages.set_expiry(db, session, clock.now(db) + LATE_WRITE)
+        # A retired generation may still have its ledger.
+        if erasure_queries.delete_progress_of_session(db, flow_id, session_id, limit=DELETE_PAGE):
+            return None
+        if deleted_messages.set_expiry(db, session, clock.now(db) + LATE_WRITE, limit=DELETE_PAGE) >= DELETE_PAGE:
+            return None
         sessions.delete_session(db, session)
         residues.note_files(db)
         return True

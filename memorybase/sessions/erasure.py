@@ -35,6 +35,7 @@ from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.sessions import SessionRow
 from memorybase.services import Services
 
+POSTINGS = 20  # cost as much as another row
 PAGE = 500  # rows in one transaction, about 0.1 s on SQLite, where all other writers wait for it
 
 
@@ -135,8 +136,7 @@ def _continue(
     while _delete_page(db, session) >= PAGE:
         if sessions.has_rows(db, session):  # else nothing would show that the repairs are not scheduled yet
             return None
-    postings.remove_session(db, session)
-    deleted_messages.allow_all(db, session)
+    _take_out_of_index(db, session, limit=None)
     db.flush()
     return scheduler.mark_edited(db, services, bases, session.session_id, None, now)
 
@@ -144,6 +144,8 @@ def _continue(
 def _delete_page(db: OrmSession, session: SessionRow) -> int:
     """Delete up to PAGE rows of the session; how many."""
     deleted = rows.delete_rows_about(db, session, limit=PAGE)
+    if deleted < PAGE and session.documents:
+        deleted += _take_out_of_index(db, session, limit=PAGE - deleted)
     if deleted >= PAGE:
         return deleted
     summaries.delete_of_session(db, session.flow_id, session.session_id)  # a few
@@ -154,12 +156,24 @@ def _delete_page(db: OrmSession, session: SessionRow) -> int:
 
 
 def _delete_messages(db: OrmSession, session: SessionRow, *, limit: int) -> int:
-    """Delete the oldest messages of the session with their entries in the keyword index; how many."""
+    """Delete the oldest messages of the session, and redact what quotes them; how many of both."""
     found = rows.oldest_messages(db, session, limit=limit)
-    if found:
-        first, last = found[0][1], found[-1][1]
-        memory_uses.redact_uses(db, session.flow_id, [message_id for message_id, _ in found])
+    ids = [message_id for message_id, _ in found]
+    redacted = memory_uses.redact_uses(db, session.flow_id, ids, limit=limit) if found else 0
+    if found and redacted < limit:
+        last = found[-1][1]
         deleted_messages.remember_messages(db, session, to_seq=last)
-        postings.remove_positions(db, session, first, last)
         rows.delete_messages(db, session, to_seq=last)
-    return len(found)
+    return max(len(found), redacted)
+
+
+def _take_out_of_index(db: OrmSession, session: SessionRow, *, limit: int | None) -> int:
+    """Remove the session from the keyword index, and let what was deleted from it before be posted again, as far as
+    `limit` rows go; how many. While it has `documents`, this is not done."""
+    allowed = deleted_messages.allow_all(db, session, limit=limit)
+    if limit is None or allowed < limit:
+        removed = 0 if limit is None else postings.remove_rows(db, session, limit=(limit - allowed) * POSTINGS)
+        allowed += -(-removed // POSTINGS)
+    if limit is None or allowed < limit:
+        sessions.update(db, session, documents=0, terms=0)
+    return allowed

@@ -983,7 +983,8 @@ export class Operations extends Transport {
 
   /**
    * Record the memory that a client gave a node's model itself, such as search results in its prompt. It replaces an
-   * earlier record of this run and node. If the run is not captured within a day, the record is deleted.
+   * earlier record of this run and node, unless a legal hold keeps that: then 409. If the run is not captured within a
+   * day, the record is deleted.
    */
   putRunMemory(
     flowId: string,

@@ -26,7 +26,8 @@ from memorybase.validation import check_text
 
 log = get_logger(__name__)
 
-DELETE_PAGE = 5_000  # rows per statement, to hold locks briefly
+DELETE_PAGE = 1_000  # rows per statement, to hold locks briefly
+USES_PAGE = 100  # each with a row for each message in it
 
 
 class MemoryKey(NamedTuple):
@@ -159,9 +160,10 @@ def delete_memory(services: Services, key: MemoryKey) -> None:
     while has_rows:
         with services.database.transaction() as db:
             holds.refuse_if_node_held(db, key.user_id, key.flow_id, memory.id)
-            has_rows = chats.delete_rows_of_memory(db, memory.id, limit=DELETE_PAGE)
+            has_rows = chats.delete_rows_of_memory(db, memory.id, limit=DELETE_PAGE) or memory_uses.delete_uses_of_node(
+                db, key.flow_id, key.node_id, limit=USES_PAGE
+            )
     with services.database.transaction() as db:
-        memory_uses.delete_uses_of_node(db, key.flow_id, key.node_id)
         chats.delete_memory(db, memory.id)
     log.info("chat_memory_deleted", chat_memory_id=str(memory.id))
 

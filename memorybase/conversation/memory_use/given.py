@@ -57,8 +57,8 @@ def record_given(
     services: Services, user_id: UUID, flow_id: UUID, run_id: CallerId, node_id: str, given: Given
 ) -> NodeUse:
     """Store it, and replace an earlier use of this run and node. Text with a source that the flow, or the named end
-    user in it, does not have reads "[deleted]". Raises NotFound, InvalidRequest, and SessionConflict for a session of
-    another end user."""
+    user in it, does not have reads "[deleted]". Raises NotFound, InvalidRequest, SessionConflict for a session of
+    another end user, and Held if a legal hold keeps an earlier record that says something else."""
     settings = services.settings
     messages = normalise_all(
         given.messages,
@@ -79,6 +79,7 @@ def record_given(
         view=view,
         query=None if given.query is None else cut_query(given.query),
         origin=ViewOrigin(session_id=given.session_id, end_user_id=given.end_user_id),
+        must_replace=True,
     )
 
 

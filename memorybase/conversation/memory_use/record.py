@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated, Any
@@ -16,7 +18,7 @@ from memorybase.database import clock
 from memorybase.described import NodeId, RunId
 from memorybase.ids import CallerId
 from memorybase.models import MemoryUse
-from memorybase.queries import caller_ids, deleted_messages, memory_uses, runs, sessions
+from memorybase.queries import caller_ids, deleted_messages, holds, memory_uses, runs, sessions
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.services import Services
 
@@ -91,11 +93,13 @@ def record_use(
     query: str | None = None,
     memory_use_summary: dict[str, Any] | None = None,
     origin: ViewOrigin,
+    must_replace: bool = False,
 ) -> NodeUse:
     """Store what a node's model was given, and replace an earlier use of this run and node. What was deleted since the
     view was built is redacted.
 
-    The run need not be captured yet; one of a session must be within a day. Raises NotFound for another user's flow.
+    The run need not be captured yet; one of a session must be within a day. An earlier use that a legal hold keeps
+    stays. Raises NotFound for another user's flow, Held if that is not enough: it `must_replace` another one.
     """
     shown = view.as_dict()
     given = run_id if isinstance(run_id, CallerId) else CallerId.of(user_id, "run", run_id)
@@ -114,7 +118,9 @@ def record_use(
             "recorded_at": clock.now(db),
         }
         values |= _asked(db, flow_id, origin.session_id, origin.end_user_id, values["run_id"])
-        memory_uses.put_use(db, values, memory_uses.ids_in(shown["sources"]) - deleted)
+        ids = memory_uses.ids_in(shown["sources"]) - deleted
+        if not _is_kept(db, user_id, values, must_replace=must_replace):
+            memory_uses.put_use(db, values, ids)
     return NodeUse(
         node_id=node_id,
         memoryUseSummary=values["memory_use_summary"],
@@ -124,6 +130,22 @@ def record_use(
         query=query,
         at=values["recorded_at"],
     )
+
+
+def _is_kept(db: OrmSession, user_id: UUID, values: Mapping[str, Any], *, must_replace: bool) -> bool:
+    """Whether the run and node have a use that a legal hold keeps. Raises Held if it says something else."""
+    earlier = memory_uses.use_of_node(db, values["flow_id"], values["run_id"], values["node_id"])
+    if earlier is None:
+        return False
+    said = ("messages", "sources", "query")
+    if must_replace and any(_plain(getattr(earlier, name)) != _plain(values[name]) for name in said):
+        holds.refuse_if_use_held(db, user_id, earlier.id)
+    return holds.is_use_held(db, user_id, earlier.id)
+
+
+def _plain(value: Any) -> str:
+    """As the database gives it back: without tuples, and in any order of keys."""
+    return json.dumps(value, sort_keys=True)
 
 
 def import_use(services: Services, user_id: UUID, flow_id: UUID, past: PastUse) -> bool:

@@ -163,15 +163,15 @@ class NodeObjectMemory:
         }
 
 
-def clean_up(settings: Settings, *, now: datetime | None = None) -> int:
-    """Delete documents without writes for node_memory_days; returns how many. With 0 days they are kept forever.
+def clean_up(settings: Settings, now: datetime) -> int:
+    """Delete documents without writes in the node_memory_days before `now`; returns how many. 0 days: none.
 
     Stops at half of the time after which a worker would exit; the next day's clean-up continues.
     """
     if settings.node_memory_days == 0:
         return 0
     until = time.monotonic() + deadlines.JOB_SECONDS / 2
-    before = (now or datetime.now(UTC)) - timedelta(days=settings.node_memory_days)
+    before = now - timedelta(days=settings.node_memory_days)
     objects = objects_of(settings)
     written: dict[str, list[tuple[str, datetime]]] = {}
     for key, moment in objects.written(FOLDER):

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.audit import chain, record
 from memorybase.audit.record import Actor, Recorder
+from memorybase.database import clock
 from memorybase.models import AuditChain, AuditEntry
 from memorybase.queries import audit_entries
 
@@ -222,6 +223,18 @@ def test_more_deleted_than_pruned_is_found(world: World) -> None:
     tamper(world, hide)
     found = chain.verify(world.services.database)
     assert (found.is_intact, found.broken_seq) == (False, 2)
+
+
+def test_the_age_of_an_entry_is_by_the_clock_of_the_database(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    note(world, "old")
+    chain.seal(world.services)
+    keep_for(world, 30)
+    assert chain.prune(world.services) == 0
+    later = datetime.now(UTC) + timedelta(days=40)
+    monkeypatch.setattr(clock, "now", lambda _: later)
+    assert chain.prune(world.services) == 1
+    if world.services.database.is_sqlite:  # PostgreSQL writes its own time
+        assert entries(world)[-1].at == later
 
 
 @pytest.mark.parametrize("days", [0, 365])

@@ -18,8 +18,11 @@ from harness.world import World
 from memorybase import errors
 from memorybase.conversation.chat_memory import memories, message_log
 from memorybase.conversation.history import node_executions
+from memorybase.conversation.memory_use.given import Given, GivenSource, record_given
+from memorybase.conversation.memory_use.record import run_memory
 from memorybase.database import clock
 from memorybase.database.paging import PageRequest
+from memorybase.ids import CallerId
 from memorybase.models import ChatRecord, MemoryUse, NodeExecution, PlannedDeletion, RestorableMessage
 from memorybase.queries import holds as queries
 from memorybase.retention import holds, passes
@@ -180,6 +183,31 @@ class TestDeletions:
         edits.edit_message(world.services, world.user_id, run.messages[0].id, {"content": "changed"})
         world.say(S, "two", end_user_id=ANNA)
         assert [m.content for m in world.messages(S)] == ["changed", "two"]
+
+    def test_a_recorded_use_is_replaced_by_no_other(self, world: World, scope: str) -> None:
+        run = world.say(S, "one", end_user_id=ANNA)
+
+        def give(text: str) -> None:
+            run_id = CallerId.of(world.user_id, "run", run.run_id)
+            sources, messages = [GivenSource(kind="history")], [{"role": "user", "content": text}]
+            given = Given(session_id=S, end_user_id=ANNA, query=None, messages=messages, sources=sources)
+            record_given(world.services, world.user_id, world.flow_id, run_id, "llm", given)
+
+        def recorded() -> list[str]:
+            shown = run_memory(world.services, world.user_id, world.flow_id, run.run_id)
+            return [message["content"] for node in shown.nodes for message in node.messages]
+
+        give("first")
+        placed = hold(world, scope)
+        give("first")  # a client that got no answer repeats its call
+        with pytest.raises(errors.Held) as refused:
+            give("second")
+        assert refused.value.details == {"holds": [str(placed.id)]}
+        use(world, S, run.run_id, run.messages[0].id, "a context is built again")
+        assert recorded() == ["first"]
+        holds.lift_hold(world.services, world.user_id, placed.id)
+        give("second")
+        assert recorded() == ["second"]
 
     def test_a_renamed_session_stays_held(self, world: World) -> None:
         world.say(S, "one")

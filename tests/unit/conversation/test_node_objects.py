@@ -412,6 +412,8 @@ def test_documents_without_recent_writes_are_cleaned_up(tmp_path: Path) -> None:
         os.utime(file, (long_ago, long_ago))
     for file in tmp_path.rglob("old.json.d/*"):
         os.utime(file, (long_ago, long_ago))
-    assert node_memory.clean_up(settings.model_copy(update={"node_memory_days": 0})) == 0
-    assert node_memory.clean_up(settings) == 1
+    now = datetime.now(UTC)
+    assert node_memory.clean_up(settings.model_copy(update={"node_memory_days": 0}), now) == 0
+    assert node_memory.clean_up(settings, now - timedelta(days=30)) == 0
+    assert node_memory.clean_up(settings, now) == 1
     assert {file.name for file in (tmp_path / "node_memory/a/c").iterdir()} == {"new.json", "new.json.d"}

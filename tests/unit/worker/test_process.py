@@ -157,10 +157,12 @@ def test_a_clean_up_that_hangs_ends_the_process() -> None:
     result = watched(
         "from types import SimpleNamespace\n"
         "from worker import tasks\n"
-        "services = SimpleNamespace(settings=None)\n"
+        "from contextlib import nullcontext\n"
+        "services = SimpleNamespace(settings=None, database=SimpleNamespace(reading=lambda **_: nullcontext()))\n"
         "running = SimpleNamespace(watchdog=process.Watchdog(0.2), services=services)\n"
         "tasks.this_process = lambda: running\n"
-        "tasks.node_memory.clean_up = lambda settings: time.sleep(50)\n"
+        "tasks.clock.now = lambda db: None\n"
+        "tasks.node_memory.clean_up = lambda settings, now: time.sleep(50)\n"
         "tasks.clean_node_memory()\n"
     )
 

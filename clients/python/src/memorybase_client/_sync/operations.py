@@ -1838,8 +1838,8 @@ class Operations(Transport):
         sources: Sequence[models.MemorySourceBody | Mapping[str, Any]] | None = None,
     ) -> models.NodeUse:
         """Record the memory that a client gave a node's model itself, such as search results in its prompt. It
-        replaces an earlier record of this run and node. If the run is not captured within a day, the record is
-        deleted.
+        replaces an earlier record of this run and node, unless a legal hold keeps that: then 409. If the run is
+        not captured within a day, the record is deleted.
 
         flow_id: A UUID, or the id that the caller chose.
         run_id: A UUID, or the id that the caller chose.
