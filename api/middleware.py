@@ -77,7 +77,8 @@ class RequestContext:
 class EncodedIds:
     """Keeps an encoded slash inside its id, since a decoded one would split the path, and refuses paths that are not
     UTF-8, since replacement characters would change the id. A slash at the end of a path means nothing: a redirect
-    would lose the key, or leave TLS behind a proxy."""
+    would lose the key, or leave TLS behind a proxy. Of a DELETE it is refused: an id was left empty, and without it
+    the path may be that of all."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -96,6 +97,10 @@ class EncodedIds:
             segments = raw.split(b"?")[0].decode("ascii", "replace").split("/")
             scope["path"] = "/".join(_hidden(unquote(segment)) for segment in segments)
         if scope["path"].endswith("/") and not is_of_pages(scope):
+            if scope["method"] == "DELETE":
+                empty = errors.InvalidRequest("The path of a DELETE must not end with an empty id", field="path")
+                await failures.render(empty, str(scope.get("request_id", "")))(scope, receive, send)
+                return
             scope["path"] = scope["path"].removesuffix("/") or "/"
         await self.app(scope, receive, send)
 

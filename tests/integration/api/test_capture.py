@@ -37,6 +37,11 @@ class TestFlows:
         assert [api.call("GET", path, expect=200).json()["total"] for path in ("/flows/", "/flows")] == [1, 1]
         assert api.refused("GET", "/flows/none/", 404)["code"] == "not_found"
 
+    def test_a_deletion_with_an_empty_id_deletes_nothing(self, api: Api) -> None:
+        flow = api.flow()
+        assert api.refused("DELETE", f"/flows/{flow}/", 422)["field"] == "path"
+        assert api.get("/flows")["total"] == 1
+
     def test_post_generates_an_id(self, api: Api) -> None:
         made = api.post("/flows", {"name": "f"}, expect=201)
         assert (made["external_id"], api.get(f"/flows/{made['id']}")) == (None, made)
