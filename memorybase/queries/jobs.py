@@ -248,8 +248,8 @@ def set_embedding_started(db: OrmSession, totals: Mapping[tuple[UUID, int], Tota
 
 
 def set_progress(db: OrmSession, stored_chunks: Mapping[tuple[UUID, int], int]) -> None:
-    """Write how many chunks these claims have stored. No message of theirs has ended a worker so far: a lost worker
-    counts against a job only if it was lost before any progress."""
+    """Write how many chunks these claims have stored, which ends a suspicion: a lost worker counts against a job only
+    if it was lost before any progress."""
     db.execute(
         _UPDATE_CLAIMED,
         [
@@ -259,6 +259,7 @@ def set_progress(db: OrmSession, stored_chunks: Mapping[tuple[UUID, int], int]) 
                 "stored_chunks": stored,
                 "embedding_started": False,
                 "lost_workers": 0,
+                "run_alone": False,
             }
             for (job_id, epoch), stored in sorted(stored_chunks.items())
         ],

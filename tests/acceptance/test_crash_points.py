@@ -29,6 +29,14 @@ POINTS = {
 }
 
 
+# Slices of a long message are small, and each writes progress; short messages are one slice.
+PIECES = {
+    "memorybase.ingestion.pipeline.SLICE_CHUNKS": 20,
+    "memorybase.ingestion.pipeline.PIECE_CHUNKS": 4,
+    "memorybase.ingestion.lease.PROGRESS_SECONDS": 0,
+}
+
+
 @pytest.fixture(scope="module")
 def stack(
     tmp_path_factory: pytest.TempPathFactory, chroma_server: ChromaServer, postgres_server: PostgresServer
@@ -38,7 +46,7 @@ def stack(
         redis=RedisServer(tmp_path_factory.mktemp("own-redis")),
         chroma=chroma_server,
         postgres=postgres_server,
-        values={SWEEP: 0.5},
+        values={SWEEP: 0.5, **PIECES},
     ) as built:
         built.start(built.api, built.sweeper, built.worker)
         yield built
@@ -91,6 +99,28 @@ def test_a_worker_killed_just_after_the_commit_of_the_advance_does_nothing_twice
     stack.wait_until_ingested(base, 40)
     stack.assert_exact(base, 40)
     assert [job.attempts for job in stack.jobs(base) if job.kind == "ingest"] == [1, 1]
+
+
+@pytest.mark.timeout(180)
+def test_a_worker_killed_inside_of_a_long_message_goes_on_behind_what_it_stored(stack: Topology) -> None:
+    base = stack.base("long", threshold=1)
+    # The second one: the first is committed.
+    progress = Change("ingestion_jobs", "NEW.stored_chunks > OLD.stored_chunks AND OLD.stored_chunks > 0")
+    with stack.gate(progress.of(base)) as held:
+        stack.capture(" ".join(f"note {number} is about the harbour." for number in range(1_600)), flow="long")
+        wait_until(held.reached, PATIENCE, "the worker has stored some of it")
+        stored = stack.stored(base)
+        stack.worker.kill()
+        held.open()
+    assert stored
+
+    stack.worker.start()
+
+    stack.wait_until_ingested(base, 1)
+    stack.assert_exact(base, 1)
+    assert stored <= stack.stored(base)
+    (job,) = (job for job in stack.jobs(base) if job.kind == "ingest")
+    assert job.attempts == 2
 
 
 def test_a_deletion_killed_between_two_pages_is_finished_by_the_sweeper(stack: Topology) -> None:

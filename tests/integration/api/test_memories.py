@@ -408,6 +408,8 @@ class TestJobs:
             "to_seq",
             "processed",
             "total",
+            "stored_chunks",
+            "total_chunks",
             "attempts",
             "error",
             "created_at",
