@@ -131,16 +131,19 @@ class JobRunner:
     def run_waiting(self) -> None:
         self._ingest(self._claim_waiting())
 
-    def _turn(self) -> Callable[[], bool]:
-        """For work that starts now: a function that says whether it must give way to jobs that wait."""
+    def _turn(self, upcoming: Future[Batch] | None = None) -> Callable[[], bool]:
+        """For work that starts now: a function that says whether it must give way to jobs that wait, also those that
+        are claimed already."""
         over_at = self._now() + TURN_SECONDS
 
         def must_give_way() -> bool:
-            return self._now() >= over_at and (not self._may_continue() or self._others_wait())
+            return self._now() >= over_at and (not self._may_continue() or self._others_wait(upcoming))
 
         return must_give_way
 
-    def _others_wait(self) -> bool:
+    def _others_wait(self, upcoming: Future[Batch] | None) -> bool:
+        if upcoming is not None and upcoming.done() and upcoming.result().jobs:
+            return True
         try:
             with self._services.database.reading() as db:
                 return jobs.is_any_due(db, clock.now(db))
@@ -154,7 +157,7 @@ class JobRunner:
             seconds = self._pace.seconds_of(sum(size_to_embed(job.items) for job in batch.jobs))
             upcoming = self._reader.submit(self._claim_ahead, embedded, seconds)
             try:
-                ending = self._embed_and_store(batch)
+                ending = self._embed_and_store(batch, upcoming)
             finally:
                 embedded.set()
             if earlier is not None:
@@ -219,14 +222,14 @@ class JobRunner:
             log.warning("claiming_failed")  # jobs that are claimed already go on
         return batch
 
-    def _embed_and_store(self, batch: Batch) -> Future[None]:
+    def _embed_and_store(self, batch: Batch, upcoming: Future[Batch] | None = None) -> Future[None]:
         """Embed here; store and end the jobs in the writer thread. The future is done when they have ended.
 
         No transaction is open meanwhile.
         """
         batch.begin()
         _log_long_jobs(batch.jobs)
-        for pieces in batch.slices(self._turn()):
+        for pieces in batch.slices(self._turn(upcoming)):
             with self._pace.measured(sum(piece.size for piece in pieces)):
                 batch.embed(pieces)
             self._writer.submit(self._store, batch, pieces)

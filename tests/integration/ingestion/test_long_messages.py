@@ -113,6 +113,18 @@ def test_a_job_that_waits_goes_first(world: World) -> None:
 
 
 @pytest.mark.usefixtures("short_turns")
+def test_a_job_that_is_claimed_ahead_goes_first(world: World) -> None:
+    base = world.new_base(threshold=1)
+    world.say("long", LONG)
+    world.say("short", "hello")  # claimed while the first slice is embedded, so that no job is queued
+    assert shift(world) is JobOutcome.DONE
+    assert job_of(world, base, "short").finished_at < job_of(world, base, "long").finished_at
+    world.pass_time(61)
+    world.settle()
+    world.assert_all_ingested(base)
+
+
+@pytest.mark.usefixtures("short_turns")
 def test_it_gives_way_once_the_task_is_over(world: World) -> None:
     base = world.new_base(threshold=1)
     world.say("long", LONG)
