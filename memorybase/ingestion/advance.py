@@ -69,7 +69,7 @@ class WriteResult:
     held: list[ledger.HeldMessage] = field(default_factory=list)
     tokens: list[MessageTokens] = field(default_factory=list)
     failures: list[dead_letters.Failure] = field(default_factory=list)
-    left_chunks: bool = False  # of messages that failed after some of their chunks were stored
+    orphaned_chunks: bool = False  # some are stored of a message that failed
     times: StageTimes = field(default_factory=StageTimes)
 
 
@@ -136,7 +136,7 @@ def finish(db: OrmSession, services: Services, claim: Claim, advanced: Advanced,
         "total_processed": progress.total_processed + messages,
         "total_chunks": progress.total_chunks + chunks,
     }
-    if claim.retried or done.left_chunks:
+    if claim.retried or done.orphaned_chunks:
         # An earlier attempt may have written chunks of a message that was edited since; no ledger has them.
         changes["audit_at"] = audit_time(now, services.settings)
     if progress.job_cap is not None:

@@ -116,7 +116,7 @@ class MessageWork:
         if self.job.error is not None:
             return
         self.failed = True
-        self.job.done.left_chunks |= bool(self.stored)
+        self.job.done.orphaned_chunks |= bool(self.stored)
         message = self.message
         code = error.code if isinstance(error, errors.MemorybaseError) else "unexpected"
         log.warning("message_failed", message_id=str(message.id), error_code=code, error_type=type(error).__name__)
@@ -246,8 +246,8 @@ class Batch:
         slices = list(_slices([piece for item in items for piece in item.pieces()]))
         embedded = 0
         for number, pieces in enumerate(slices):
-            rest = [piece for some in slices[number:] for piece in some]
-            if embedded and any(_is_of_long_job(piece) for piece in rest) and must_give_way():
+            rest = [piece for some in slices[number:] for piece in some] if embedded else []
+            if any(_is_of_long_job(piece) for piece in rest) and must_give_way():
                 yield from _slices(piece for piece in rest if not _is_of_long_job(piece))
                 return
             embedded += sum(piece.size for piece in pieces)
