@@ -37,12 +37,17 @@ class Setting:
     corrections: bool | None = None
     weights: PartWeights = field(default_factory=PartWeights)
 
+    @property
+    def limit(self) -> float | None:
+        """The limit that was chosen; None: the mode's own, of what a model is given."""
+        return None if self.min_score == min_score_of(self.mode) else self.min_score
+
     def address(self, prefix: str = "") -> dict[str, Any]:
         """What differs from the defaults, by name."""
         values: dict[str, Any] = {
             "mode": self.mode if self.mode != "hybrid" else None,
             "k": self.k if self.k != DEFAULT_K else None,
-            "min": f"{self.min_score:g}" if self.min_score != min_score_of(self.mode) else None,
+            "min": None if self.limit is None else f"{self.limit:g}",
             "recent": None if self.half_life is None else f"{self.half_life:g}",
             "corrections": _flag(self.corrections) or None,
         }
@@ -133,8 +138,10 @@ class Asked:
         return now - timedelta(days=self.days)
 
     def search(self, setting: Setting) -> SearchRequest:
-        """The search without the limit: what is below it is shown as left out."""
+        """The search without the limit: what is below it is shown as left out. With one that was chosen as for a model,
+        where a message with the text of the question does not lead."""
         return SearchRequest(
+            min_score=None if setting.limit is None else 0.0,
             query=self.q,
             top_k=setting.k,
             mode=setting.mode,

@@ -44,6 +44,7 @@ def search_body(asked: Asked, setting: Setting) -> dict[str, Any]:
     return {
         "query": asked.q,
         **scope,
+        **({} if setting.limit is None else {"min_score": setting.limit}),
         **_common(asked, setting),
         **({"end_user_id": asked.person} if asked.person else {}),
         **({"fold_alike": True} if asked.fold else {}),
@@ -63,7 +64,7 @@ def context_body(asked: Asked, setting: Setting) -> dict[str, Any]:
         **({"preset": asked.preset} if asked.preset != "token_buffer" else {}),
         **({"end_user_id": asked.person} if asked.person else {}),
         **({"memory_base_ids": [str(each) for each in asked.memories]} if asked.memories else {}),
-        "recall": {"scope": "flow", **_common(asked, setting)},
+        "recall": {"scope": "flow", "min_score": setting.min_score, **_common(asked, setting)},
     }
 
 
@@ -73,7 +74,6 @@ def _common(asked: Asked, setting: Setting) -> dict[str, Any]:
     return {
         "top_k": setting.k,
         "mode": setting.mode,
-        "min_score": setting.min_score,
         **({"roles": [asked.role]} if asked.role else {}),
         **({"since": since.isoformat()} if since else {}),
         **({"half_life_days": setting.half_life} if setting.half_life is not None else {}),

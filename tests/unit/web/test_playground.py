@@ -302,13 +302,13 @@ class TestCode:
             "all": True,
             "top_k": 10,
             "mode": "hybrid",
-            "min_score": 0.05,
             "fold_alike": True,
         }
         body = code.search_body(ASKED, ASKED.a)
         assert (body["weights"], body["half_life_days"], body["roles"]) == ({"words": 1.5}, 30, ["user"])
         assert body["memory_base_ids"] == [str(each) for each in ASKED.memories]
         assert "flow_id" not in body
+        assert body["min_score"] == 0.2
 
     @each_row("chosen", [True, False])
     def test_whether_later_statements_are_first_is_in_the_body_if_it_was_chosen(self, chosen: bool) -> None:
