@@ -19,7 +19,7 @@ from memorybase.database.due import change_if_due
 from memorybase.database.engine import Database
 from memorybase.facts import distill
 from memorybase.ingestion import build, recovery
-from memorybase.keyword_index import packing
+from memorybase.keyword_index import orphans, packing
 from memorybase.memory_bases import consistency, deletion, planned_deletion, preparation, purging
 from memorybase.memory_bases.deletion import finish_deletion
 from memorybase.memory_map import job as map_job
@@ -98,6 +98,7 @@ class SweepReport:
     receipts: int = 0
     passed: int = 0
     packed: int = 0
+    orphans_removed: int = 0
     mismatches: int = 0
     summaries: int = 0
     maps: int = 0
@@ -158,6 +159,7 @@ def sweep(
         "deleted_emptied": restoring.delete_expired,
         "passed": mark_passed,
         "packed": packing.pack,
+        "orphans_removed": orphans.collect,
         "mismatches": consistency.compare_counts,
         "summaries": summary_job.enqueue_due,
         "maps": map_job.enqueue_due,
