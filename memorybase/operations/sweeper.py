@@ -29,7 +29,7 @@ from memorybase.queries.pending import SessionBehind
 from memorybase.quotas import recount
 from memorybase.retention import forgetting, passes, receipts, uses
 from memorybase.services import Services
-from memorybase.sessions import bulk, restoring
+from memorybase.sessions import bulk, renaming, restoring
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions.deletion import finish_flow_deletion
 from memorybase.telemetry import get_logger
@@ -80,6 +80,7 @@ class SweepReport:
     requeued: int = 0
     idle: int = 0
     prepared: int = 0
+    renames_finished: int = 0
     planned: int = 0
     notified: int = 0
     memories_deleted: int = 0
@@ -141,6 +142,7 @@ def sweep(
         "requeued": recovery.requeue_expired,
         "idle": recovery.flush_idle,
         "prepared": preparation.go_on,
+        "renames_finished": renaming.finish_all,
         "planned": recovery.schedule_missing,
         "notified": recovery.enqueue_waiting,
         "memories_deleted": planned_deletion.start_due_deletions,
