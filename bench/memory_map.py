@@ -34,7 +34,7 @@ from memorybase.memory_bases import manage
 from memorybase.memory_bases.manage import NewMemoryBase
 from memorybase.memory_map import job, read
 from memorybase.messages import normalise
-from memorybase.models import Capture, Generation, LedgerEntry, Message, SessionProgress
+from memorybase.models import Capture, Generation, LedgerEntry, Message, Session, SessionProgress
 from memorybase.services import Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings
@@ -82,12 +82,13 @@ def _ingest(services: Services, base_id: UUID, flow_id: UUID, random: np.random.
     with services.database.transaction() as db:
         generation = db.scalars(sa.select(Generation).where(Generation.memory_base_id == base_id)).one()
         names = db.execute(
-            sa.select(Message.session_id, sa.func.count(), sa.func.max(Message.seq))
-            .where(Message.flow_id == flow_id)
-            .group_by(Message.session_id)
+            sa.select(Session.session_id, Session.id, sa.func.count(), sa.func.max(Message.seq))
+            .join(Message, Message.session_uuid == Session.id)
+            .where(Session.flow_id == flow_id)
+            .group_by(Session.session_id, Session.id)
         ).all()
         db.execute(sa.delete(SessionProgress).where(SessionProgress.memory_base_id == base_id))
-        rows = {name: uuid4() for name, _, _ in names}
+        rows = {name: uuid4() for name, *_ in names}
         db.execute(
             sa.insert(SessionProgress),
             [
@@ -97,11 +98,12 @@ def _ingest(services: Services, base_id: UUID, flow_id: UUID, random: np.random.
                     "generation": generation.generation,
                     "flow_id": flow_id,
                     "session_id": name,
+                    "session_uuid": session,
                     "cursor_seq": last,
                     "target_seq": last,
                     "total_processed": count,
                 }
-                for name, count, last in names
+                for name, session, count, last in names
             ],
         )
         found = db.execute(sa.select(Message.id, Message.session_id, Message.content)).all()

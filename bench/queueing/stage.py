@@ -94,7 +94,7 @@ class Stage:
                 sa.select(LedgerEntry.ingested_at, captured)
                 .join(Message, Message.id == LedgerEntry.message_id)
                 .where(LedgerEntry.memory_base_id == base, LedgerEntry.ingested_at.is_not(None))
-                .group_by(Message.session_id, LedgerEntry.ingested_at)
+                .group_by(Message.session_uuid, LedgerEntry.ingested_at)
             )
             return [(ingested - last).total_seconds() for ingested, last in times if ingested is not None]
 

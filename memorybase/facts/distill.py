@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 import numpy as np
@@ -253,6 +253,14 @@ def _embed(services: Services, base_id: UUID, accepted: Sequence[Accepted]) -> M
     return {index: (vector.astype(np.float32), embedder.identity) for index, vector in enumerate(vectors)}
 
 
+class _Made(NamedTuple):
+    """Of which session, by which model and when facts were made."""
+
+    session_uuid: UUID
+    model: str
+    at: datetime
+
+
 def _store(
     services: Services,
     claim: _Claim,
@@ -267,15 +275,16 @@ def _store(
     with services.database.transaction() as db:
         # In the common order: whoever deletes messages has locked these too.
         memory_bases.share_base(db, row.memory_base_id)
-        sessions.share_session(db, row.flow_id, row.session_id)
+        session_uuid = sessions.share_session(db, row.flow_id, row.session_id)
         now = clock.now(db)
-        if not distillations.write(
+        if session_uuid is None or not distillations.write(
             db, row.id, version=claim.version, session_id=row.session_id, values=_moved(claim, batch, now)
         ):
             log.info("distillation_outdated", distillation_id=str(row.id))
             return Outcome.OUTDATED
         if checked.accepted:
-            counts = _add(db, claim, batch, checked.accepted, vectors, model, now, services.settings)
+            made = _Made(session_uuid, model, now)
+            counts = _add(db, claim, batch, checked.accepted, vectors, made, services.settings)
             fact_rows.add_usage(db, row.memory_base_id, now.date(), {"facts": counts.total()}, {})
     log.info("session_distilled", distillation_id=str(row.id), to_seq=batch.to_seq, facts=counts.total(), **counts)
     return Outcome.STORED
@@ -305,8 +314,7 @@ def _add(
     batch: Batch,
     accepted: Sequence[Accepted],
     vectors: Mapping[int, tuple[Vector, str]],
-    model: str,
-    now: datetime,
+    made: _Made,
     settings: Settings,
 ) -> Counter[str]:
     """Insert the facts with their sources; a duplicate is linked to the first of its kind, as is what is corrected."""
@@ -317,7 +325,7 @@ def _add(
     sources: list[FactSource] = []
     corrected: list[tuple[UUID, UUID]] = []
     for index, each in enumerate(accepted):
-        fact = _fact(row, each, vectors.get(index), model, now)
+        fact = _fact(row, each, vectors.get(index), made)
         first = next((other for other in firsts if _says_the_same(fact, other, words)), None)
         old = each.corrects if _corrects(fact, each.corrects, words) else None
         if first is not None and old is not None and first.said_at < old.said_at:
@@ -341,16 +349,14 @@ def _add(
     return Counter(kinds.values())
 
 
-def _fact(
-    row: Distillation, accepted: Accepted, embedded: tuple[Vector, str] | None, model: str, now: datetime
-) -> Fact:
+def _fact(row: Distillation, accepted: Accepted, embedded: tuple[Vector, str] | None, made: _Made) -> Fact:
     newest = max(accepted.sources, key=lambda source: source.seq)
     vector, embedder = embedded or (None, None)
     return Fact(
         id=uuid4(),
         memory_base_id=row.memory_base_id,
         flow_id=row.flow_id,
-        session_id=row.session_id,
+        session_uuid=made.session_uuid,
         who=accepted.who,
         what=accepted.what,
         when_text=accepted.when,
@@ -358,10 +364,10 @@ def _fact(
         source_count=len(accepted.sources),
         last_seq=newest.seq,
         said_at=newest.said_at,
-        model=model,
+        model=made.model,
         vector=None if vector is None else vector.tobytes(),
         embedder=embedder,
-        created_at=now,
+        created_at=made.at,
     )
 
 

@@ -246,7 +246,7 @@ def message_rows(
         {
             "id": message_id,
             "flow_id": session.flow_id,
-            "session_id": session.session_id,
+            "session_uuid": session.id,
             "run_id": run_of[id(message)],
             "external_id": _external_id(message.id, message_id),
             "seq": first_seq + offset,

@@ -59,7 +59,7 @@ def ensure_run(
     if run is None:
         stamped = {"fingerprint": fingerprint, "created_at": now, "key_id": key_id}
         return _add_run(db, session, given, stored, stamped), True
-    if run.session_id != session.session_id:
+    if run.session_uuid != session.id:
         raise errors.RunConflict(
             "The run belongs to another session", field="run_id", value=run.id if given is None else given.sent
         )
@@ -82,7 +82,7 @@ def _add_run(
     new = {
         "id": run_id,
         "flow_id": session.flow_id,
-        "session_id": session.session_id,
+        "session_uuid": session.id,
         "external_id": None if given is None else given.external_id_of(run_id),
         **stamped,
     }
@@ -202,7 +202,7 @@ def _check_known(
     for row_id, stored in known.items():
         given = messages[row_id].id
         value = row_id if given is None else given.sent
-        if (stored.flow_id, stored.session_id) != (session.flow_id, session.session_id):
+        if stored.session_uuid != session.id:
             raise errors.MessageConflict(
                 "The message belongs to another session; nothing of this request was stored",
                 field="messages.id",

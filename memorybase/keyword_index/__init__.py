@@ -7,6 +7,7 @@
     languages/ what is known of each language, and which one a text is in
     index      add, replace, remove and reindex messages
     packing    one row for what a term occurs in a part of a session, once the part is older
+    orphans    delete what versions before have left of deleted messages
     partitions divide the postings of a large PostgreSQL database
 
 Its statements are in `queries/keyword_index.py` and `queries/posting_blocks.py`.

@@ -7,9 +7,10 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import BigInteger, ForeignKey, ForeignKeyConstraint, Index, LargeBinary, String, Text, UniqueConstraint
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, column_property, mapped_column
 
 from memorybase.models.base import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Base, Json
+from memorybase.models.sessions import shown_id
 
 
 class Distillation(Base):
@@ -58,14 +59,8 @@ class Fact(Base):
 
     __tablename__ = "facts"
     __table_args__ = (
-        ForeignKeyConstraint(
-            ["flow_id", "session_id"],
-            ["sessions.flow_id", "sessions.session_id"],
-            onupdate="CASCADE",
-            ondelete="CASCADE",
-        ),
         Index("ix_facts_page", "memory_base_id", "created_at", "id"),
-        Index("ix_facts_session", "flow_id", "session_id"),
+        Index("ix_facts_session", "session_uuid"),
         Index("ix_facts_duplicate_of", "duplicate_of_id"),
         Index("ix_facts_superseded_by", "superseded_by_id"),
     )
@@ -73,7 +68,8 @@ class Fact(Base):
     id: Mapped[UUID] = mapped_column(primary_key=True)
     memory_base_id: Mapped[UUID] = mapped_column(ForeignKey("memory_bases.id", ondelete="CASCADE"))
     flow_id: Mapped[UUID]
-    session_id: Mapped[str] = mapped_column(String(ID_LENGTH))
+    session_uuid: Mapped[UUID] = mapped_column(ForeignKey("sessions.id", ondelete="CASCADE"))
+    session_id: Mapped[str] = column_property(shown_id(session_uuid))
     who: Mapped[str] = mapped_column(String(NAME_LENGTH))
     what: Mapped[str] = mapped_column(Text)
     when_text: Mapped[str | None] = mapped_column("when_text", String(NAME_LENGTH))  # as the conversation says it

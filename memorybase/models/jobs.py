@@ -15,11 +15,13 @@ from sqlalchemy import (
     String,
     Text,
     UniqueConstraint,
+    select,
     text,
 )
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, column_property, mapped_column
 
 from memorybase.models.base import ID_LENGTH, MODEL_LENGTH, TRACEPARENT_LENGTH, Base, JobKind, JobState
+from memorybase.models.memory_bases import SessionProgress
 
 
 class IngestionJob(Base):
@@ -82,7 +84,11 @@ class IngestionJob(Base):
     id: Mapped[UUID] = mapped_column(primary_key=True)
     memory_base_id: Mapped[UUID] = mapped_column(ForeignKey("memory_bases.id", ondelete="CASCADE"))
     progress_id: Mapped[UUID] = mapped_column(ForeignKey("session_progress.id", ondelete="CASCADE"))
-    session_id: Mapped[str] = mapped_column(String(ID_LENGTH))
+    # That of an active job: a rename cancels it. The unique index on active jobs needs it.
+    active_in: Mapped[str] = mapped_column("session_id", String(ID_LENGTH))
+    session_id: Mapped[str] = column_property(
+        select(SessionProgress.session_id).where(SessionProgress.id == progress_id).scalar_subquery()
+    )
     kind: Mapped[JobKind] = mapped_column(String(16))
     state: Mapped[JobState] = mapped_column(String(16))
     generation: Mapped[int]

@@ -128,6 +128,7 @@ class SessionProgress(Base):
             onupdate="CASCADE",
         ),
         UniqueConstraint("memory_base_id", "session_id", "generation"),
+        UniqueConstraint("memory_base_id", "session_uuid", "generation"),
         CheckConstraint("cursor_seq >= start_seq", name="cursor"),
         Index("ix_session_progress_session", "flow_id", "session_id"),
         # Partial indexes for the sweeper, as small as the pending work.
@@ -169,6 +170,7 @@ class SessionProgress(Base):
     generation: Mapped[int]
     flow_id: Mapped[UUID]
     session_id: Mapped[str] = mapped_column(String(ID_LENGTH))
+    session_uuid: Mapped[UUID]  # sessions.id, by which messages refer to it
     start_seq: Mapped[int] = mapped_column(BigInteger, default=0)  # messages up to here are skipped or forgotten
     cursor_id: Mapped[UUID | None]
     cursor_seq: Mapped[int] = mapped_column(BigInteger, default=0)

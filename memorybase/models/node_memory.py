@@ -6,10 +6,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ForeignKey, ForeignKeyConstraint, Index, Integer, String, Text, UniqueConstraint, text
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy import ForeignKey, Index, Integer, String, Text, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, column_property, mapped_column
 
 from memorybase.models.base import ID_LENGTH, Base, Json
+from memorybase.models.sessions import shown_id
 
 
 class MemoryUse(Base):
@@ -75,13 +76,7 @@ class NodeExecution(Base):
 
     __tablename__ = "node_executions"
     __table_args__ = (
-        ForeignKeyConstraint(
-            ["flow_id", "session_id"],
-            ["sessions.flow_id", "sessions.session_id"],
-            onupdate="CASCADE",
-            ondelete="CASCADE",
-        ),
-        Index("ix_node_executions_node", "flow_id", "session_id", "node_id", "run_id"),
+        Index("ix_node_executions_node", "session_uuid", "node_id", "run_id"),
         Index("ix_node_executions_created", "flow_id", "created_at"),
         Index(
             "uq_node_executions_external_id",
@@ -96,7 +91,8 @@ class NodeExecution(Base):
     id: Mapped[UUID] = mapped_column(primary_key=True)
     external_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
     flow_id: Mapped[UUID] = mapped_column(ForeignKey("flows.id", ondelete="CASCADE"))
-    session_id: Mapped[str] = mapped_column(String(ID_LENGTH))
+    session_uuid: Mapped[UUID] = mapped_column(ForeignKey("sessions.id", ondelete="CASCADE"))
+    session_id: Mapped[str] = column_property(shown_id(session_uuid))
     run_id: Mapped[UUID]
     node_id: Mapped[str] = mapped_column(String(ID_LENGTH))
     index: Mapped[int] = mapped_column(Integer)

@@ -12,10 +12,10 @@ from sqlalchemy import (
     Boolean,
     ColumnElement,
     ForeignKey,
-    ForeignKeyConstraint,
     Index,
     Integer,
     LargeBinary,
+    ScalarSelect,
     SmallInteger,
     String,
     Text,
@@ -23,9 +23,10 @@ from sqlalchemy import (
     and_,
     false,
     literal_column,
+    select,
     text,
 )
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, column_property, mapped_column
 
 from memorybase.models.base import ID_LENGTH, NAME_LENGTH, Base, Json
 from memorybase.time_zones import DEFAULT as DEFAULT_ZONE
@@ -102,6 +103,13 @@ class Session(Base):
             postgresql_where=text("deleted_at IS NULL AND last_seq > passed_seq"),
             sqlite_where=text("deleted_at IS NULL AND last_seq > passed_seq"),
         ),
+        # The few whose rename is not done.
+        Index(
+            "ix_sessions_renamed",
+            "renamed_at",
+            postgresql_where=text("renamed_at IS NOT NULL"),
+            sqlite_where=text("renamed_at IS NOT NULL"),
+        ),
         # The sweeper packs the postings of these.
         Index(
             "ix_sessions_unpacked",
@@ -132,6 +140,10 @@ class Session(Base):
     last_captured_at: Mapped[datetime]
     deleted_at: Mapped[datetime | None]  # its messages are deleted; the row follows once every store is repaired
     expires_at: Mapped[datetime | None]  # what was captured up to then is deleted then
+    # Until all of a rename is done: the id before it and when it was; messages up to here are to be written again.
+    former_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
+    renamed_at: Mapped[datetime | None]
+    renamed_seq: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
     # Declarative classes reserve the name "metadata".
     meta: Mapped[dict[str, Any]] = mapped_column("metadata", Json, default=dict)
 
@@ -140,19 +152,19 @@ class Session(Base):
 IS_BEHIND: ColumnElement[bool] = and_(Session.deleted_at.is_(None), Session.last_seq > Session.passed_seq)
 
 
+def shown_id(session_uuid: Mapped[UUID]) -> ScalarSelect[str]:
+    """The id by which callers know the session that a row refers to: to be read, not to be searched for."""
+    shown = select(Session.session_id).where(Session.id == session_uuid)
+    return shown.correlate_except(Session).scalar_subquery()
+
+
 class Run(Base):
     """One invocation of a flow."""
 
     __tablename__ = "runs"
     __table_args__ = (
-        ForeignKeyConstraint(
-            ["flow_id", "session_id"],
-            ["sessions.flow_id", "sessions.session_id"],
-            onupdate="CASCADE",
-            ondelete="CASCADE",
-        ),
         Index("ix_runs_page", "flow_id", "created_at", "id"),
-        Index("ix_runs_session", "flow_id", "session_id", "created_at", "id"),
+        Index("ix_runs_session", "session_uuid", "created_at", "id"),
         Index(
             "uq_runs_external_id",
             "flow_id",
@@ -171,7 +183,8 @@ class Run(Base):
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     flow_id: Mapped[UUID]
-    session_id: Mapped[str] = mapped_column(String(ID_LENGTH))
+    session_uuid: Mapped[UUID] = mapped_column(ForeignKey("sessions.id", ondelete="CASCADE"))
+    session_id: Mapped[str] = column_property(shown_id(session_uuid))
     external_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
     # SHA-256 of the first body without message ids: an equal body is a replay, another one a conflict.
     fingerprint: Mapped[bytes | None] = mapped_column(LargeBinary(32))
@@ -185,16 +198,10 @@ class Message(Base):
 
     __tablename__ = "messages"
     __table_args__ = (
-        ForeignKeyConstraint(
-            ["flow_id", "session_id"],
-            ["sessions.flow_id", "sessions.session_id"],
-            onupdate="CASCADE",
-            ondelete="CASCADE",
-        ),
-        UniqueConstraint("flow_id", "session_id", "seq"),
+        UniqueConstraint("session_uuid", "seq"),
         # The trigger and the planner count and read along these two, whatever the length of the history.
-        Index("ix_messages_outputs", "flow_id", "session_id", "is_output", "seq"),
-        Index("ix_messages_dialogue", "flow_id", "session_id", "is_dialogue", "seq"),
+        Index("ix_messages_outputs", "session_uuid", "is_output", "seq"),
+        Index("ix_messages_dialogue", "session_uuid", "is_dialogue", "seq"),
         Index("ix_messages_run", "run_id", "seq"),
         # The last two columns let the overview count a window's messages in the index alone.
         Index("ix_messages_page", "flow_id", "captured_at", "id", "is_output", "is_dialogue"),
@@ -209,8 +216,7 @@ class Message(Base):
         # Whether a session has branches, and from which message on.
         Index(
             "ix_messages_parents",
-            "flow_id",
-            "session_id",
+            "session_uuid",
             "seq",
             postgresql_where=text("parent_message_id IS NOT NULL"),
             sqlite_where=text("parent_message_id IS NOT NULL"),
@@ -238,7 +244,8 @@ class Message(Base):
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     flow_id: Mapped[UUID]
-    session_id: Mapped[str] = mapped_column(String(ID_LENGTH))
+    session_uuid: Mapped[UUID] = mapped_column(ForeignKey("sessions.id", ondelete="CASCADE"))
+    session_id: Mapped[str] = column_property(shown_id(session_uuid))
     run_id: Mapped[UUID] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
     external_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
     seq: Mapped[int] = mapped_column(BigInteger)

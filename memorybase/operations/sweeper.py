@@ -19,7 +19,7 @@ from memorybase.database.due import change_if_due
 from memorybase.database.engine import Database
 from memorybase.facts import distill
 from memorybase.ingestion import build, recovery
-from memorybase.keyword_index import packing
+from memorybase.keyword_index import orphans, packing
 from memorybase.memory_bases import consistency, deletion, planned_deletion, preparation, purging
 from memorybase.memory_bases.deletion import finish_deletion
 from memorybase.memory_map import job as map_job
@@ -29,7 +29,7 @@ from memorybase.queries.pending import SessionBehind
 from memorybase.quotas import recount
 from memorybase.retention import forgetting, passes, receipts, uses
 from memorybase.services import Services
-from memorybase.sessions import bulk, restoring
+from memorybase.sessions import bulk, renaming, restoring
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions.deletion import finish_flow_deletion
 from memorybase.telemetry import get_logger
@@ -80,6 +80,7 @@ class SweepReport:
     requeued: int = 0
     idle: int = 0
     prepared: int = 0
+    renames_finished: int = 0
     planned: int = 0
     notified: int = 0
     memories_deleted: int = 0
@@ -98,6 +99,7 @@ class SweepReport:
     receipts: int = 0
     passed: int = 0
     packed: int = 0
+    orphans_removed: int = 0
     mismatches: int = 0
     summaries: int = 0
     maps: int = 0
@@ -140,6 +142,7 @@ def sweep(
         "requeued": recovery.requeue_expired,
         "idle": recovery.flush_idle,
         "prepared": preparation.go_on,
+        "renames_finished": renaming.finish_all,
         "planned": recovery.schedule_missing,
         "notified": recovery.enqueue_waiting,
         "memories_deleted": planned_deletion.start_due_deletions,
@@ -158,6 +161,7 @@ def sweep(
         "deleted_emptied": restoring.delete_expired,
         "passed": mark_passed,
         "packed": packing.pack,
+        "orphans_removed": orphans.collect,
         "mismatches": consistency.compare_counts,
         "summaries": summary_job.enqueue_due,
         "maps": map_job.enqueue_due,

@@ -138,7 +138,7 @@ def _session_conditions(base: Base, capture: Capture, query: BaseSessionQuery) -
 
 def _in_state(base: Base, capture: Capture, state: SessionState) -> list[sa.ColumnElement[bool]]:
     """The conditions of a state. Few sessions have a job or failed: they come from small indexes."""
-    active = Session.session_id.in_(sa.select(Job.session_id).where(Job.memory_base_id == base.id, IS_ACTIVE_BY_INDEX))
+    active = Session.session_id.in_(sa.select(Job.active_in).where(Job.memory_base_id == base.id, IS_ACTIVE_BY_INDEX))
     failed = Session.session_id.in_(
         sa.select(Progress.session_id).where(
             Progress.memory_base_id == base.id,

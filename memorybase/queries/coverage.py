@@ -20,7 +20,8 @@ from memorybase.models import (
     Session,
     SessionProgress,
 )
-from memorybase.queries.joins import MESSAGE_OF_SESSION, SERVES, serving_entry, serving_progress
+from memorybase.models.sessions import shown_id
+from memorybase.queries.joins import MESSAGE_OF_SESSION, SERVES, key_of, serving_entry, serving_progress
 from memorybase.queries.pending import CURSOR, SESSION_IS_DUE, SESSION_IS_EDITED, TARGET, is_counted, is_due, is_pending
 from memorybase.queries.threads import Range
 
@@ -57,8 +58,8 @@ def may_be(state: SearchState, table: type[Session | Run]) -> list[Condition]:
     """A condition that indexes answer: it holds for every row in one of the FEW states, and for some others."""
     if state == SearchState.LOST:
         return [table.flow_id.in_(sa.select(Base.flow_id).where(Base.mismatch.is_(True)))]
-    sessions = sa.select(Progress.flow_id, Progress.session_id)
-    key = sa.tuple_(table.flow_id, table.session_id)
+    sessions = sa.select(Progress.session_uuid)
+    key = _session(table)
     if state == SearchState.FAILED:
         dead = sessions.join(DeadLetter, DeadLetter.progress_id == Progress.id).where(DeadLetter.state == "dead")
         return [key.in_(dead)]
@@ -144,11 +145,15 @@ def _worst(
         sa.select(sa.func.max(states))
         .select_from(Base)
         .join(Generation, SERVES)
-        .outerjoin(Progress, serving_progress(table.session_id))
+        .outerjoin(Progress, serving_progress(_session(table)))
         .where(Base.flow_id == table.flow_id, Base.deleting_at.is_(None))
         .correlate(table)
     )
     return sa.func.coalesce(worst.scalar_subquery(), 0)
+
+
+def _session(table: type[Session | Run]) -> sa.SQLColumnExpression[UUID]:
+    return Session.id if table is Session else Run.session_uuid
 
 
 def _any_message(*conditions: Condition) -> Condition:
@@ -176,7 +181,7 @@ def ingestion_by_base(
         Base.building,
         Base.created_at,
         Generation.capture,
-        Message.session_id,
+        Message.session_uuid,
         Progress.id,
         Progress.cursor_seq,
         Progress.target_seq,
@@ -190,7 +195,7 @@ def ingestion_by_base(
             Base.mismatch,
             Base.building,
             Generation.capture,
-            Message.session_id,
+            shown_id(Message.session_uuid).label("session_id"),
             Progress.id.label("progress_id"),
             CURSOR.label("cursor_seq"),
             TARGET.label("target_seq"),
@@ -208,7 +213,7 @@ def ingestion_by_base(
         .select_from(Base)
         .join(Generation, SERVES)
         .outerjoin(Message, sa.and_(Message.flow_id == flow_id, mine, is_counted(Generation.capture)))
-        .outerjoin(Progress, serving_progress(Message.session_id))
+        .outerjoin(Progress, serving_progress(Message.session_uuid))
         .outerjoin(LedgerEntry, held)
         .outerjoin(DeadLetter, failed)
         .where(Base.flow_id == flow_id, Base.deleting_at.is_(None))
@@ -241,8 +246,8 @@ def holdings(db: OrmSession, flow_id: UUID, session_id: str, seqs: Range) -> lis
         )
         .select_from(Base)
         .join(Generation, SERVES)
-        .join(Message, sa.and_(Message.flow_id == Base.flow_id, Message.session_id == session_id, counts))
-        .outerjoin(Progress, serving_progress(Message.session_id))
+        .join(Message, sa.and_(Message.session_uuid == key_of(flow_id, session_id), counts))
+        .outerjoin(Progress, serving_progress(Message.session_uuid))
         .outerjoin(LedgerEntry, held)
         .outerjoin(DeadLetter, failed)
         .where(Base.flow_id == flow_id, Base.deleting_at.is_(None), Message.seq.between(*seqs))
@@ -254,15 +259,14 @@ def holdings(db: OrmSession, flow_id: UUID, session_id: str, seqs: Range) -> lis
 def waiting_of_runs(db: OrmSession, run_ids: Sequence[UUID]) -> dict[UUID, AnyRow]:
     """For each run, of the memory base that is awaited with most pending messages of its session that no job covers:
     their number, threshold and auto_capture."""
-    of_session = sa.and_(Message.flow_id == Run.flow_id, Message.session_id == Run.session_id)
     uncovered = sa.case((TARGET > CURSOR, TARGET), else_=CURSOR)
     statement = (
         sa.select(Run.id, Base.threshold, Base.auto_capture, sa.func.count(Message.id).label("pending"))
         .select_from(Run)
         .join(Base, sa.and_(Base.flow_id == Run.flow_id, Base.deleting_at.is_(None), is_awaited()))
         .join(Generation, SERVES)
-        .outerjoin(Progress, serving_progress(Run.session_id))
-        .join(Message, sa.and_(of_session, is_pending(Generation.capture, uncovered)))
+        .outerjoin(Progress, serving_progress(Run.session_uuid))
+        .join(Message, sa.and_(Message.session_uuid == Run.session_uuid, is_pending(Generation.capture, uncovered)))
         .where(Run.id.in_(run_ids))
         .group_by(Run.id, Base.id, Base.threshold, Base.auto_capture)
     )

@@ -206,12 +206,14 @@ def _new_rows(dialect: str, *, is_due: bool, skips: bool = False) -> sa.Executab
         last = sa.func.coalesce(each.where(MESSAGE_OF_SESSION).correlate(Session).scalar_subquery(), 0)
         start = sa.case((last > start, last), else_=start)
     wanted = (Session.flow_id == sa.bindparam("flow"), Session.session_id.in_(_IN_SESSIONS))
-    rows: AnySelect = sa.select(Session.flow_id, Session.session_id, Session.last_seq, start.label("start"))
+    columns = (Session.id, Session.flow_id, Session.session_id, Session.last_seq)
+    rows: AnySelect = sa.select(*columns, start.label("start"))
     found = rows.where(*wanted).subquery().c
     values = _NEW | {
         "id": new_id(dialect),
         "flow_id": found.flow_id,
         "session_id": found.session_id,
+        "session_uuid": found.id,
         "start_seq": found.start,
         "cursor_seq": found.start,
         "target_seq": found.last_seq if is_due else found.start,
@@ -238,6 +240,7 @@ def _copied_rows(dialect: str, *, pending: bool) -> sa.Executable:
         "id": new_id(dialect),
         "flow_id": Progress.flow_id,
         "session_id": Progress.session_id,
+        "session_uuid": Progress.session_uuid,
         "start_seq": Progress.start_seq,
         "cursor_seq": Progress.start_seq,
         "target_seq": Progress.target_seq if pending else covered,
@@ -328,7 +331,7 @@ def sessions_of_messages(db: OrmSession, base: MemoryBase, message_ids: Iterable
 def _sessions_of_some(db: OrmSession, base: MemoryBase, message_ids: Sequence[UUID]) -> dict[UUID, UUID]:
     stored = (
         sa.select(Message.id, Progress.id)
-        .join(Progress, serving_progress(Message.session_id, base))
+        .join(Progress, serving_progress(Message.session_uuid, base))
         .where(Message.flow_id == base.flow_id, Message.id.in_(message_ids))
     )
     in_ledger = sa.select(LedgerEntry.message_id, LedgerEntry.progress_id).where(
@@ -458,7 +461,7 @@ def sessions_with_pending_work(db: OrmSession, now: datetime, *, limit: int) -> 
 def _has_active_job() -> sa.Exists:
     of_row = (
         IngestionJob.memory_base_id == Progress.memory_base_id,
-        IngestionJob.session_id == Progress.session_id,
+        IngestionJob.active_in == Progress.session_id,
     )
     return sa.exists().where(*of_row, IS_ACTIVE).correlate(Progress)
 
@@ -474,7 +477,7 @@ def sessions_to_flush(db: OrmSession, base: BaseRow, *, after: str, limit: int) 
         Progress.generation == base.written.generation,
         Progress.session_id == Session.session_id,
     )
-    active = (IngestionJob.memory_base_id == base.id, IngestionJob.session_id == Session.session_id, IS_ACTIVE)
+    active = (IngestionJob.memory_base_id == base.id, IngestionJob.active_in == Session.session_id, IS_ACTIVE)
     pending = sa.exists().where(MESSAGE_OF_SESSION, is_pending(base.written.capture, CURSOR))
     rows = db.execute(
         sa.select(Session.session_id, pending, IngestionJob.id, IngestionJob.state)

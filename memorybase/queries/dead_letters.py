@@ -17,7 +17,7 @@ from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageReq
 from memorybase.database.upsert import core, insert
 from memorybase.models import DeadLetter, Flow, MemoryBase, Message, Session, SessionProgress
 from memorybase.queries.cursors import ProgressRow
-from memorybase.queries.joins import DEAD_LETTER_IS_SHOWN, own_base, own_flow
+from memorybase.queries.joins import DEAD_LETTER_IS_SHOWN, key_of, own_base, own_flow
 from memorybase.queries.ledger import SETTLED, _is_message
 from memorybase.queries.messages import message_rows
 
@@ -114,8 +114,8 @@ def clear_dead_letters(db: OrmSession, progress_id: UUID, ids: Collection[UUID])
 
 def clear_forgotten(db: OrmSession, progress: ProgressRow, seq: int) -> None:
     """Delete the dead letters of the session's messages up to this seq."""
-    mine = (Message.flow_id == progress.flow_id, Message.session_id == progress.session_id, Message.seq <= seq)
-    ids = sa.select(Message.id).where(*mine)
+    of_session = Message.session_uuid == key_of(progress.flow_id, progress.session_id)
+    ids = sa.select(Message.id).where(of_session, Message.seq <= seq)
     forgotten = sa.delete(DeadLetter).where(DeadLetter.progress_id == progress.id, DeadLetter.message_id.in_(ids))
     db.execute(forgotten.execution_options(synchronize_session=False))
 

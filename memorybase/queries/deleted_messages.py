@@ -35,7 +35,7 @@ def remember_message(db: OrmSession, session: SessionRow, message: Message, foll
 def remember_messages(db: OrmSession, session: SessionRow, *, to_seq: int) -> None:
     """Record the messages of a session up to this one before they are deleted with it: posted again, they are stored
     with higher versions."""
-    which = sa.and_(Message.session_id == session.session_id, Message.seq <= to_seq)
+    which = sa.and_(Message.session_uuid == session.id, Message.seq <= to_seq)
     _remember(db, session, which, stays_deleted=False)
 
 

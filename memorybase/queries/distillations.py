@@ -14,6 +14,7 @@ from memorybase.database.upsert import core, insert, new_id, rows_affected
 from memorybase.models import Distillation, Fact, FactSource, MemoryBase, Message, SessionProgress
 from memorybase.queries import preparations
 from memorybase.queries.fact_deletion import delete_facts
+from memorybase.queries.joins import key_of
 from memorybase.queries.memory_bases import BaseRow
 
 MAX_REDO = 200  # edited messages of a session that wait to be distilled again; beyond, the cursor moves back
@@ -146,7 +147,7 @@ def mark_changed(
 
 def delete_unsupported(db: OrmSession, base_ids: Collection[UUID], flow_id: UUID, session_id: str) -> int:
     """Delete the facts of a session that have lost a source, or whose source was edited; how many."""
-    of_session = (Fact.memory_base_id.in_(base_ids), Fact.flow_id == flow_id, Fact.session_id == session_id)
+    of_session = (Fact.memory_base_id.in_(base_ids), Fact.session_uuid == key_of(flow_id, session_id))
     return delete_facts(db, sa.and_(*of_session, ~is_supported()))
 
 
@@ -180,7 +181,7 @@ def forget(db: OrmSession, base_id: UUID, flow_id: UUID, session_id: str, start_
     old = sa.exists().where(
         FactSource.fact_id == Fact.id, Message.id == FactSource.message_id, Message.seq <= start_seq
     )
-    of_session = (Fact.memory_base_id == base_id, Fact.flow_id == flow_id, Fact.session_id == session_id)
+    of_session = (Fact.memory_base_id == base_id, Fact.session_uuid == key_of(flow_id, session_id))
     return delete_facts(db, sa.and_(*of_session, old))
 
 

@@ -24,8 +24,7 @@ from memorybase.models import (
     SessionSummary,
 )
 from memorybase.queries import memory_uses
-from memorybase.queries.joins import own_flow, serving_progress
-from memorybase.queries.planner_hints import not_by_index
+from memorybase.queries.joins import MESSAGE_OF_SESSION, own_flow, serving_progress
 
 EndUserOrder = Literal["recent", "sessions"]
 Progress = SessionProgress
@@ -57,12 +56,11 @@ def has_session(db: OrmSession, user_id: UUID, end_user_id: str) -> bool:
 def messages_of(db: OrmSession, user_id: UUID, end_user_ids: Collection[str], flow_id: UUID | None) -> dict[str, int]:
     """Number of messages in the sessions of each of these persons."""
     in_flow = [] if flow_id is None else [Session.flow_id == flow_id]
-    of_session = sa.and_(Message.flow_id == not_by_index(Session.flow_id), Message.session_id == Session.session_id)
     statement = (
         sa.select(Session.end_user_id, sa.func.count())
         .select_from(Session)
         .join(Flow, Flow.id == Session.flow_id)
-        .join(Message, of_session)
+        .join(Message, MESSAGE_OF_SESSION)
         .where(own_flow(user_id), Session.end_user_id.in_(end_user_ids), Session.deleted_at.is_(None), *in_flow)
         .group_by(Session.end_user_id)
     )

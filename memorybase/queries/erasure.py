@@ -27,6 +27,7 @@ from memorybase.models import (
 from memorybase.models import SessionProgress as Progress
 from memorybase.queries import cursors
 from memorybase.queries.fact_deletion import delete_facts
+from memorybase.queries.joins import key_of
 from memorybase.queries.pending import SESSION_IS_DUE
 from memorybase.queries.sessions import SessionRow, rows_are_left
 
@@ -39,7 +40,7 @@ _NEWEST_FIRST = Keyset("erasures", (RetentionPass.started_at, RetentionPass.id),
 def count_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
     """How many messages and runs a session has."""
     messages, runs = (
-        db.scalar(sa.select(sa.func.count()).where(table.flow_id == flow_id, table.session_id == session_id)) or 0
+        db.scalar(sa.select(sa.func.count()).where(table.session_uuid == key_of(flow_id, session_id))) or 0
         for table in (Message, Run)
     )
     return messages, runs
@@ -67,15 +68,14 @@ def removable_sessions(db: OrmSession, *, limit: int) -> list[tuple[UUID, str]]:
 
 def oldest_messages(db: OrmSession, session: SessionRow, *, limit: int) -> list[tuple[UUID, int]]:
     """(id, seq) of the first messages of a session."""
-    mine = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
-    rows = db.execute(sa.select(Message.id, Message.seq).where(*mine).order_by(Message.seq).limit(limit))
+    of_session = sa.select(Message.id, Message.seq).where(Message.session_uuid == session.id)
+    rows = db.execute(of_session.order_by(Message.seq).limit(limit))
     return [(row[0], row[1]) for row in rows]
 
 
 def delete_messages(db: OrmSession, session: SessionRow, *, to_seq: int) -> None:
     """Delete the messages of a session up to this one."""
-    mine = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
-    delete = sa.delete(Message).where(*mine, Message.seq <= to_seq)
+    delete = sa.delete(Message).where(Message.session_uuid == session.id, Message.seq <= to_seq)
     db.execute(delete.execution_options(synchronize_session=False))
 
 
@@ -94,7 +94,7 @@ def count_rows_about(db: OrmSession, session: SessionRow) -> RowsAbout:
     return RowsAbout(
         count(MessageChange.session_uuid == session.id),
         count(RestorableMessage.session_uuid == session.id),
-        count(_of_session(Fact, session)),
+        count(Fact.session_uuid == session.id),
     )
 
 
@@ -104,9 +104,10 @@ def delete_rows_about(db: OrmSession, session: SessionRow, *, limit: int) -> int
     steps: tuple[tuple[type[Any], sa.ColumnElement[bool]], ...] = (
         (MessageChange, MessageChange.session_uuid == session.id),
         (RestorableMessage, RestorableMessage.session_uuid == session.id),
-        *((table, _of_session(table, session)) for table in (MemoryUse, Distillation, NodeExecution)),
+        *((table, _of_session(table, session)) for table in (MemoryUse, Distillation)),
+        (NodeExecution, NodeExecution.session_uuid == session.id),
     )
-    deleted = delete_facts(db, _of_session(Fact, session), limit=limit)
+    deleted = delete_facts(db, Fact.session_uuid == session.id, limit=limit)
     for table, which in steps:
         if deleted >= limit:
             break
@@ -116,7 +117,7 @@ def delete_rows_about(db: OrmSession, session: SessionRow, *, limit: int) -> int
 
 def delete_runs(db: OrmSession, session: SessionRow, *, limit: int) -> int:
     """Delete up to `limit` runs of a session, or what models were given in them for other sessions; how many."""
-    ids = db.scalars(sa.select(Run.id).where(_of_session(Run, session)).limit(limit)).all()
+    ids = db.scalars(sa.select(Run.id).where(Run.session_uuid == session.id).limit(limit)).all()
     given = sa.and_(MemoryUse.flow_id == session.flow_id, MemoryUse.run_id.in_(ids))
     deleted = delete_page(db, MemoryUse, given, limit=limit)
     if deleted < limit:

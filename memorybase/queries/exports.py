@@ -64,9 +64,8 @@ def messages_after(db: OrmSession, session_id: UUID, after_seq: int, *, limit: i
     parent = aliased(Message)
     statement = (
         sa.select(Message, parent.external_id)
-        .join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
         .outerjoin(parent, sa.and_(parent.id == Message.parent_message_id, parent.flow_id == Message.flow_id))
-        .where(Session.id == session_id, Message.seq > after_seq)
+        .where(Message.session_uuid == session_id, Message.seq > after_seq)
         .order_by(Message.seq)
         .limit(limit)
     )
@@ -79,11 +78,7 @@ def runs_of_ids(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, Run]:
 
 def empty_runs_after(db: OrmSession, session_id: UUID, after: UUID | None, *, limit: int) -> list[Run]:
     """A session's runs without messages, by id."""
-    statement = (
-        sa.select(Run)
-        .join(Session, sa.and_(Session.flow_id == Run.flow_id, Session.session_id == Run.session_id))
-        .where(Session.id == session_id, ~sa.exists().where(Message.run_id == Run.id))
-    )
+    statement = sa.select(Run).where(Run.session_uuid == session_id, ~sa.exists().where(Message.run_id == Run.id))
     if after is not None:
         statement = statement.where(Run.id > after)
     return list(db.scalars(statement.order_by(Run.id).limit(limit)))
@@ -97,8 +92,7 @@ def summaries_of(db: OrmSession, flow_id: UUID, session_id: str) -> list[Session
 
 def executions_after(db: OrmSession, session_id: UUID, after: UUID | None, *, limit: int) -> list[NodeExecution]:
     """A session's node executions, by id."""
-    in_session = sa.and_(Session.flow_id == NodeExecution.flow_id, Session.session_id == NodeExecution.session_id)
-    statement = sa.select(NodeExecution).join(Session, in_session).where(Session.id == session_id)
+    statement = sa.select(NodeExecution).where(NodeExecution.session_uuid == session_id)
     if after is not None:
         statement = statement.where(NodeExecution.id > after)
     return list(db.scalars(statement.order_by(NodeExecution.id).limit(limit)))

@@ -26,6 +26,7 @@ from memorybase.models import (
 )
 from memorybase.queries.distillations import is_supported
 from memorybase.queries.fact_deletion import delete_facts
+from memorybase.queries.joins import key_of
 
 FactState = Literal["current", "superseded", "all"]
 
@@ -64,8 +65,7 @@ def messages_before(db: OrmSession, flow_id: UUID, session_id: str, seq: int, *,
     found = db.scalars(
         sa.select(Message)
         .where(
-            Message.flow_id == flow_id,
-            Message.session_id == session_id,
+            Message.session_uuid == key_of(flow_id, session_id),
             Message.is_dialogue == sa.true(),
             Message.seq < seq,
         )
@@ -80,7 +80,7 @@ def messages_at(db: OrmSession, flow_id: UUID, session_id: str, seqs: Collection
     return list(
         db.scalars(
             sa.select(Message)
-            .where(Message.flow_id == flow_id, Message.session_id == session_id, Message.seq.in_(seqs))
+            .where(Message.session_uuid == key_of(flow_id, session_id), Message.seq.in_(seqs))
             .order_by(Message.seq)
         )
     )
@@ -320,9 +320,9 @@ def _visible(statement: Any, *, muted_counts: bool = True) -> Any:
 
 
 def _within(statement: Any, *, session_id: str | None, end_user_id: str | None) -> Any:
+    if session_id is None and end_user_id is None:
+        return statement
+    statement = statement.join(Session, Session.id == Fact.session_uuid)
     if session_id is not None:
-        statement = statement.where(Fact.session_id == session_id)
-    if end_user_id is not None:
-        of_session = sa.and_(Session.flow_id == Fact.flow_id, Session.session_id == Fact.session_id)
-        statement = statement.join(Session, of_session).where(Session.end_user_id == end_user_id)
-    return statement
+        statement = statement.where(Session.session_id == session_id)
+    return statement if end_user_id is None else statement.where(Session.end_user_id == end_user_id)

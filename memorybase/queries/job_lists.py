@@ -13,7 +13,16 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
-from memorybase.models import ACTIVE_STATES, IS_ACTIVE, IS_FAILED, IngestionJob, JobKind, JobState, MemoryBase
+from memorybase.models import (
+    ACTIVE_STATES,
+    IS_ACTIVE,
+    IS_FAILED,
+    IngestionJob,
+    JobKind,
+    JobState,
+    MemoryBase,
+    SessionProgress,
+)
 from memorybase.queries.joins import own_base
 from memorybase.queries.planner_hints import IS_ACTIVE_BY_INDEX
 
@@ -137,7 +146,7 @@ def _joined(statement: AnySelect, user_id: UUID, wanted: JobFilter) -> AnySelect
     if wanted.flow_id is not None:
         conditions.append(MemoryBase.flow_id == wanted.flow_id)
     if wanted.session_id is not None:
-        conditions.append(Job.session_id == wanted.session_id)
+        conditions.append(_of_session(wanted.session_id))
     if wanted.error_code is not None:
         conditions.append(Job.error_code == wanted.error_code)
     if wanted.since is not None:
@@ -145,6 +154,11 @@ def _joined(statement: AnySelect, user_id: UUID, wanted: JobFilter) -> AnySelect
     if wanted.until is not None:
         conditions.append(Job.created_at <= wanted.until)
     return statement.join(MemoryBase, MemoryBase.id == Job.memory_base_id).where(*conditions)
+
+
+def _of_session(session_id: str) -> sa.ColumnElement[bool]:
+    """By the progress that a job is of, which follows a rename."""
+    return Job.progress_id.in_(sa.select(SessionProgress.id).where(SessionProgress.session_id == session_id))
 
 
 _JOBS = Keyset("jobs", (Job.created_at, Job.id), descending=True)
@@ -177,7 +191,7 @@ def jobs_page(
     if kind is not None:
         conditions.append(Job.kind == kind)
     if session_id is not None:
-        conditions.append(Job.session_id == session_id)
+        conditions.append(_of_session(session_id))
     counting = sa.select(Job.id).join(MemoryBase, MemoryBase.id == Job.memory_base_id).where(*conditions)
     return fetch_page(db, _jobs().where(*conditions), counting, _JOBS, request)
 

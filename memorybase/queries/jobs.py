@@ -24,7 +24,6 @@ from memorybase.models import (
     JobState,
     MemoryBase,
     Session,
-    SessionProgress,
 )
 from memorybase.queries.joins import own_base
 from memorybase.services import JobMessage
@@ -143,7 +142,7 @@ def active_job(db: OrmSession, base_id: UUID, session_id: str) -> JobRow | None:
 
 def is_active_in_session(base_id: UUID) -> sa.ColumnElement[bool]:
     """Whether the base has an active job in the outer statement's `Session`."""
-    active = sa.select(Job.id).where(Job.memory_base_id == base_id, Job.session_id == Session.session_id, IS_ACTIVE)
+    active = sa.select(Job.id).where(Job.memory_base_id == base_id, Job.active_in == Session.session_id, IS_ACTIVE)
     return active.correlate(Session).exists()
 
 
@@ -334,7 +333,7 @@ def cancel_jobs_of_sessions(
     db: OrmSession, base_id: UUID, session_ids: Collection[str], now: datetime, reason: str, *which: Condition
 ) -> None:
     """Cancel the queued jobs of up to CANCEL_PAGE sessions of a base that match `which`."""
-    _cancel_queued(db, sa.and_(Job.memory_base_id == base_id, Job.session_id.in_(session_ids), *which), now, reason)
+    _cancel_queued(db, sa.and_(Job.memory_base_id == base_id, Job.active_in.in_(session_ids), *which), now, reason)
 
 
 def _cancel(db: OrmSession, which: Condition, now: datetime, reason: str) -> None:
@@ -418,15 +417,6 @@ def _to_notify(now: datetime, notified_before: datetime | None) -> tuple[sa.Colu
     if notified_before is not None:
         due = sa.or_(due, sa.and_(Job.available_at <= now, Job.notified_at < notified_before))
     return Job.state == JobState.QUEUED, due
-
-
-def rename_session(db: OrmSession, base_ids: Sequence[UUID], old: str, new: str) -> None:
-    """Jobs follow their session's new id, before its progress does, along whose index they are found."""
-    mine = sa.select(SessionProgress.id).where(
-        SessionProgress.memory_base_id.in_(base_ids), SessionProgress.session_id == old
-    )
-    renamed = sa.update(Job).where(Job.progress_id.in_(mine)).values(session_id=new)
-    db.execute(renamed.execution_options(synchronize_session=False))
 
 
 MOST_JOBS = 1_000  # that overlap one run

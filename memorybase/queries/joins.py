@@ -7,11 +7,13 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from memorybase.database.upsert import core
 from memorybase.models import DeadLetter, Flow, Generation, LedgerEntry, MemoryBase, Message, Session, SessionProgress
 
 Condition = sa.ColumnElement[bool]
+_SESSIONS = core(Session).c
 
-MESSAGE_OF_SESSION: Condition = sa.and_(Message.flow_id == Session.flow_id, Message.session_id == Session.session_id)
+MESSAGE_OF_SESSION: Condition = Message.session_uuid == Session.id
 # A generation is the one of the memory base that serves.
 SERVES: Condition = sa.and_(Generation.memory_base_id == MemoryBase.id, Generation.generation == MemoryBase.serving)
 # A dead letter of a memory base is in the serving generation or the build, and not discarded.
@@ -31,12 +33,23 @@ def own_base(user_id: UUID) -> Condition:
     return sa.and_(MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None))
 
 
-def serving_progress(session_id: sa.SQLColumnExpression[str] = Session.session_id, base: Any = MemoryBase) -> Condition:
+def key_of(flow_id: UUID | sa.BindParameter[Any], session_id: str | sa.BindParameter[Any]) -> sa.ScalarSelect[UUID]:
+    """`sessions.id`, by which other tables refer to the session that callers know by this id."""
+    return keys_of(flow_id, _SESSIONS.session_id == session_id).scalar_subquery()
+
+
+def keys_of(flow_id: UUID | sa.BindParameter[Any], which: Condition) -> sa.Select[UUID]:
+    """The `sessions.id` of the flow's sessions that match."""
+    # Looked up once, whatever tables the statement around it has.
+    return sa.select(_SESSIONS.id).where(_SESSIONS.flow_id == flow_id, which).correlate(None)
+
+
+def serving_progress(session: sa.SQLColumnExpression[UUID] = Session.id, base: Any = MemoryBase) -> Condition:
     """Whether a row of progress is the session's in the serving generation of the memory base."""
     return sa.and_(
         SessionProgress.memory_base_id == base.id,
         SessionProgress.generation == base.serving,
-        SessionProgress.session_id == session_id,
+        SessionProgress.session_uuid == session,
     )
 
 

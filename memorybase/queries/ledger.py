@@ -16,6 +16,7 @@ from memorybase.database import records
 from memorybase.database.batches import pages
 from memorybase.database.upsert import core, insert_into
 from memorybase.models import Capture, DeadLetter, Generation, LedgerEntry, MemoryBase, Message, SessionProgress
+from memorybase.queries.joins import key_of
 from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.messages import CountedMessage, MessageSize, count_within, counted_columns
 from memorybase.queries.pending import is_counted
@@ -123,8 +124,7 @@ def held_since(
             .join(
                 Message,
                 sa.and_(
-                    Message.flow_id == target.flow_id,
-                    Message.session_id == target.session_id,
+                    Message.session_uuid == target.session_uuid,
                     Message.seq <= serving_row.cursor_seq,
                 ),
             )
@@ -314,8 +314,7 @@ def messages_to_write(
         counted_columns()
         .outerjoin(Entry, sa.and_(Entry.message_id == Message.id, Entry.progress_id == progress_id))
         .where(
-            Message.flow_id == flow_id,
-            Message.session_id == session_id,
+            Message.session_uuid == key_of(flow_id, session_id),
             is_counted(capture),
             Message.seq > start_seq,
             Message.seq <= cursor_seq,
@@ -358,11 +357,7 @@ def obsolete_entries(db: OrmSession, progress_id: UUID, *, capture: Capture, lim
 
 def _is_message(message_id: sa.SQLColumnExpression[UUID]) -> sa.ColumnElement[bool]:
     """The message with that id, in the session of the joined row."""
-    return sa.and_(
-        Message.id == message_id,
-        Message.flow_id == SessionProgress.flow_id,
-        Message.session_id == SessionProgress.session_id,
-    )
+    return sa.and_(Message.id == message_id, Message.session_uuid == SessionProgress.session_uuid)
 
 
 def _settled(progress_id: UUID | sa.SQLColumnExpression[UUID]) -> sa.Exists:

@@ -17,7 +17,8 @@ from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
 from memorybase.database.upsert import insert, rows_affected
 from memorybase.models import Flow, MemoryUse, MemoryUseMessage, Message, Run, Session
 from memorybase.queries import holds
-from memorybase.queries.joins import own_flow
+from memorybase.queries.joins import key_of, own_flow
+from memorybase.queries.sessions import Rename, SessionRow
 
 DELETED = "[deleted]"
 LATEST_CAPTURE = timedelta(days=1)  # a use of a session is deleted if its run is not captured by then
@@ -146,9 +147,12 @@ def delete_uses(
     return rows_affected(db, delete.execution_options(synchronize_session=False))
 
 
-def rename_session(db: OrmSession, flow_id: UUID, session_id: str, new_session_id: str) -> None:
-    mine = (MemoryUse.flow_id == flow_id, MemoryUse.session_id == session_id)
-    db.execute(sa.update(MemoryUse).where(*mine).values(session_id=new_session_id))
+def rename_session(db: OrmSession, session: SessionRow, rename: Rename, *, limit: int) -> int:
+    """Let up to `limit` uses that were asked for a session under its former id be asked for it; how many."""
+    mine = (MemoryUse.flow_id == session.flow_id, MemoryUse.session_id == rename.former_id)
+    some = sa.select(MemoryUse.id).where(*mine, MemoryUse.recorded_at <= rename.renamed_at).limit(limit)
+    change = sa.update(MemoryUse).where(MemoryUse.id.in_(some.scalar_subquery())).values(session_id=session.session_id)
+    return rows_affected(db, change.execution_options(synchronize_session=False))
 
 
 def ids_of_session(flow_id: UUID, session_id: str) -> sa.CompoundSelect[UUID]:
@@ -159,7 +163,7 @@ def ids_of_session(flow_id: UUID, session_id: str) -> sa.CompoundSelect[UUID]:
 
 def of_runs(flow_id: UUID, session_id: str) -> tuple[sa.ColumnElement[bool], ...]:
     """Whether a use is of a run of the session."""
-    runs = sa.select(Run.id).where(Run.flow_id == flow_id, Run.session_id == session_id)
+    runs = sa.select(Run.id).where(Run.session_uuid == key_of(flow_id, session_id))
     return MemoryUse.flow_id == flow_id, MemoryUse.run_id.in_(runs)
 
 
@@ -189,13 +193,13 @@ def due_uses(db: OrmSession, now: datetime, *, limit: int) -> list[DueUse]:
             MemoryUse.flow_id,
             Flow.user_id,
             MemoryUse.session_id,
-            Run.session_id.label("captured_in"),
+            captured.session_id.label("captured_in"),
             captured.end_user_id.label("captured_for"),
             asked.id.is_not(None).label("is_known"),
         )
         .join(Flow, Flow.id == MemoryUse.flow_id)
         .outerjoin(Run, sa.and_(Run.id == MemoryUse.run_id, Run.flow_id == MemoryUse.flow_id))
-        .outerjoin(captured, sa.and_(captured.flow_id == Run.flow_id, captured.session_id == Run.session_id))
+        .outerjoin(captured, captured.id == Run.session_uuid)
         .outerjoin(asked, sa.and_(*its, asked.deleted_at.is_(None)))
         .where(MemoryUse.run_due_at <= now)
         .order_by(MemoryUse.run_due_at)

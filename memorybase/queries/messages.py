@@ -23,7 +23,6 @@ from memorybase.models import (
     IS_PINNED,
     Capture,
     DeadLetter,
-    Fact,
     FactSource,
     Flow,
     LedgerEntry,
@@ -33,7 +32,7 @@ from memorybase.models import (
     Session,
 )
 from memorybase.queries import keyword_index, sessions
-from memorybase.queries.joins import MESSAGE_OF_SESSION, own_flow, serving_entry
+from memorybase.queries.joins import MESSAGE_OF_SESSION, key_of, own_flow, serving_entry
 from memorybase.queries.pending import is_due, is_pending
 from memorybase.queries.sessions import SessionRow
 
@@ -43,7 +42,7 @@ class KnownMessage(NamedTuple):
 
     id: UUID
     flow_id: UUID
-    session_id: str
+    session_uuid: UUID
     external_id: str | None
     seq: int
     fingerprint: bytes
@@ -100,14 +99,14 @@ def count_within(sizes: Sequence[MessageSize], max_bytes: int) -> int:
 
 # Statements of every capture and job are built once, on tables: database/records.py says why.
 _MESSAGES = core(Message).c
-_OF_SESSION = sa.and_(_MESSAGES.flow_id == bindparam("flow_id"), _MESSAGES.session_id == bindparam("session_id"))
+_OF_SESSION = _MESSAGES.session_uuid == key_of(bindparam("flow_id"), bindparam("session_id"))
 _INSERT_MESSAGES = sa.insert(core(Message))
 _KNOWN = sa.select(*records.columns(Message, KnownMessage)).where(_MESSAGES.id.in_(bindparam("ids", expanding=True)))
 
 
 def has_identical_message(db: OrmSession, message: Message) -> bool:
     """Whether another message of the session has identical content."""
-    others = (Message.flow_id == message.flow_id, Message.session_id == message.session_id, Message.id != message.id)
+    others = (Message.session_uuid == message.session_uuid, Message.id != message.id)
     same = sa.exists().where(*others, Message.fingerprint == message.fingerprint)
     return db.scalar(sa.select(same)) is True
 
@@ -133,7 +132,7 @@ def present(
 
 def dialogue_after(db: OrmSession, flow_id: UUID, session_id: str, seq: int, *, limit: int) -> Sequence[Message]:
     """The session's next user and assistant messages, in order."""
-    mine = (Message.flow_id == flow_id, Message.session_id == session_id, Message.is_dialogue == sa.true())
+    mine = (Message.session_uuid == key_of(flow_id, session_id), Message.is_dialogue == sa.true())
     return db.scalars(sa.select(Message).where(*mine, Message.seq > seq).order_by(Message.seq).limit(limit)).all()
 
 
@@ -149,14 +148,14 @@ def known_messages(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, KnownMes
 
 def rename_parents(db: OrmSession, session: SessionRow, new_ids: Mapping[UUID, UUID]) -> None:
     """Messages were stored under other ids than those by which their replies, captured before, name them."""
-    in_session = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
+    in_session = Message.session_uuid == session.id
     found: set[UUID | None] = set()
     for some in batches.pages(new_ids):
-        named = sa.select(Message.parent_message_id).where(*in_session, Message.parent_message_id.in_(some))
+        named = sa.select(Message.parent_message_id).where(in_session, Message.parent_message_id.in_(some))
         found.update(db.scalars(named))
     for old_id in found:
         if old_id is not None:
-            replies = sa.update(Message).where(*in_session, Message.parent_message_id == old_id)
+            replies = sa.update(Message).where(in_session, Message.parent_message_id == old_id)
             db.execute(replies.values(parent_message_id=new_ids[old_id]))
 
 
@@ -164,7 +163,7 @@ def ids_in_session(db: OrmSession, flow_id: UUID, session_id: str, ids: Iterable
     """The ids among these that are messages of the session."""
     found: set[UUID] = set()
     for some in batches.pages(ids):
-        mine = (Message.flow_id == flow_id, Message.session_id == session_id, Message.id.in_(some))
+        mine = (Message.session_uuid == key_of(flow_id, session_id), Message.id.in_(some))
         found.update(db.scalars(sa.select(Message.id).where(*mine)))
     return found
 
@@ -260,8 +259,7 @@ def _range(capture: Capture) -> sa.Select[UUID, UUID, int, str, Any, int, dateti
     return (
         counted_columns()
         .where(
-            Message.flow_id == bindparam("flow_id"),
-            Message.session_id == bindparam("session_id"),
+            Message.session_uuid == key_of(bindparam("flow_id"), bindparam("session_id")),
             is_due(capture, bindparam("from_seq"), bindparam("to_seq")),
         )
         .order_by(Message.seq)
@@ -272,7 +270,7 @@ def messages_after(
     db: OrmSession, flow_id: UUID, session_id: str, *, after_seq: int, to_seq: int, limit: int
 ) -> list[Message]:
     """The oldest messages of (after_seq, to_seq], in order."""
-    mine = (Message.flow_id == flow_id, Message.session_id == session_id)
+    mine = (Message.session_uuid == key_of(flow_id, session_id),)
     some = sa.select(Message).where(*mine, Message.seq > after_seq, Message.seq <= to_seq)
     return list(db.scalars(some.order_by(Message.seq).limit(limit)))
 
@@ -281,14 +279,17 @@ def ids_of_run(db: OrmSession, run_id: UUID) -> list[UUID]:
     return list(db.scalars(sa.select(Message.id).where(Message.run_id == run_id).order_by(Message.seq)))
 
 
-def raise_versions(db: OrmSession, flow_id: UUID, session_id: str) -> None:
-    """Raise the version of every dialogue message of a session: every store writes them again."""
-    mine = (Message.flow_id == flow_id, Message.session_id == session_id, Message.is_dialogue == sa.true())
-    db.execute(sa.update(Message).where(*mine).values(version=Message.version + 1))
+def raise_versions(db: OrmSession, session: SessionRow, *, after: int, to_seq: int) -> None:
+    """Raise the version of every dialogue message of a part of a session: every store writes them again."""
+    within = (Message.seq > after, Message.seq <= to_seq)
+    part = (Message.session_uuid == session.id, Message.is_dialogue == sa.true(), *within)
+    db.execute(
+        sa.update(Message).where(*part).values(version=Message.version + 1).execution_options(synchronize_session=False)
+    )
     # Their texts are the same: what was derived from them still holds.
     db.execute(
         sa.update(FactSource)
-        .where(FactSource.fact_id.in_(sa.select(Fact.id).where(Fact.flow_id == flow_id, Fact.session_id == session_id)))
+        .where(FactSource.message_id.in_(sa.select(Message.id).where(*part)))
         .values(version=FactSource.version + 1)
         .execution_options(synchronize_session=False)
     )
@@ -312,8 +313,8 @@ def messages_page(
     db: OrmSession, user_id: UUID, query: MessageQuery, base: MemoryBase | None, request: PageRequest
 ) -> Found:
     conditions = _message_conditions(user_id, query, base)
-    if erasing := sessions.sessions_in_erasure(db):
-        conditions.append(sa.tuple_(Message.flow_id, Message.session_id).not_in(erasing))
+    if erasing := sessions.ids_in_erasure(db):
+        conditions.append(Message.session_uuid.not_in(erasing))
     # Each message has a session; with an inner join and statistics SQLite may sort the messages of every session.
     statement = sa.select(Message, Session.end_user_id, _ingested(base).label("ingested"))
     statement = statement.outerjoin(Session, MESSAGE_OF_SESSION)
@@ -340,12 +341,13 @@ def _message_conditions(user_id: UUID, query: MessageQuery, base: MemoryBase | N
     else:
         conditions = [Message.flow_id.in_(sa.select(Flow.id).where(own_flow(user_id)))]
     exact = (
-        (Message.session_id, query.session_id),
         (Message.run_id, query.run_id),
         (Message.role, query.role),
         (Message.is_output, query.is_output),
     )
     conditions += [column == value for column, value in exact if value is not None]
+    if query.session_id is not None:
+        conditions.append(_in_session(user_id, query.flow_id, query.session_id))
     if query.since is not None:
         conditions.append(Message.timestamp >= query.since)
     if query.until is not None:
@@ -363,6 +365,14 @@ def _message_conditions(user_id: UUID, query: MessageQuery, base: MemoryBase | N
     if query.ingested is not None:
         conditions.append(_ingested(base) if query.ingested else sa.not_(_ingested(base)))
     return conditions
+
+
+def _in_session(user_id: UUID, flow_id: UUID | None, session_id: str) -> sa.ColumnElement[bool]:
+    if flow_id is not None:
+        return Message.session_uuid == key_of(flow_id, session_id)
+    own = Session.flow_id.in_(sa.select(Flow.id).where(own_flow(user_id)))
+    named = sa.select(Session.id).where(own, Session.session_id == session_id)
+    return Message.session_uuid.in_(named.correlate(None))
 
 
 def _has_term(keys: tuple[int, ...]) -> sa.ColumnElement[bool]:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import batches, json_text
 from memorybase.models import Flow, NodeExecution
-from memorybase.queries.joins import own_flow
+from memorybase.queries.joins import key_of, own_flow
 
 SUCCEEDED = "succeeded"
 READ_PAGE = 100  # executions: each may hold a whole context
@@ -69,7 +69,7 @@ def executions_with_text(
     db: OrmSession, flow_id: UUID, session_id: str, texts: Collection[str] | None
 ) -> Iterator[NodeExecution]:
     """A session's executions that contain one of the texts, or all; read in pages."""
-    ids = db.scalars(sa.select(NodeExecution.id).where(*_of_session(flow_id, session_id))).all()
+    ids = db.scalars(sa.select(NodeExecution.id).where(_of_session(flow_id, session_id))).all()
     statement = sa.select(NodeExecution)
     if texts is not None:
         columns = (NodeExecution.outputs, NodeExecution.few_shots)
@@ -84,19 +84,18 @@ def count_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[in
         context_length = sa.func.json_array_length(NodeExecution.outputs, "$.context")
     else:
         context_length = sa.func.jsonb_array_length(NodeExecution.outputs["context"])
-    counts = sa.select(sa.func.count(), sa.func.sum(context_length)).where(*_of_session(flow_id, session_id))
+    counts = sa.select(sa.func.count(), sa.func.sum(context_length)).where(_of_session(flow_id, session_id))
     executions, messages = db.execute(counts).one()
     return executions, int(messages or 0)
 
 
-def _of_session(flow_id: UUID, session_id: str) -> tuple[sa.ColumnElement[bool], ...]:
-    return NodeExecution.flow_id == flow_id, NodeExecution.session_id == session_id
+def _of_session(flow_id: UUID, session_id: str) -> sa.ColumnElement[bool]:
+    return NodeExecution.session_uuid == key_of(flow_id, session_id)
 
 
 def _succeeded(flow_id: UUID, session_id: str, node_id: str) -> sa.Select[UUID, UUID, int, datetime]:
     return sa.select(NodeExecution.id, NodeExecution.run_id, NodeExecution.index, NodeExecution.created_at).where(
-        NodeExecution.flow_id == flow_id,
-        NodeExecution.session_id == session_id,
+        _of_session(flow_id, session_id),
         NodeExecution.node_id == node_id,
         NodeExecution.status == SUCCEEDED,
     )
@@ -107,6 +106,6 @@ MOST_EXECUTIONS = 200
 
 def executions_of_run(db: OrmSession, flow_id: UUID, session_id: str, run_id: UUID) -> list[NodeExecution]:
     """The node executions of a run, oldest first."""
-    mine = (NodeExecution.flow_id == flow_id, NodeExecution.session_id == session_id, NodeExecution.run_id == run_id)
+    mine = (_of_session(flow_id, session_id), NodeExecution.run_id == run_id)
     statement = sa.select(NodeExecution).where(*mine).order_by(NodeExecution.created_at, NodeExecution.index)
     return list(db.scalars(statement.limit(MOST_EXECUTIONS)))

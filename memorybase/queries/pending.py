@@ -19,8 +19,8 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database.paging import AnySelect
 from memorybase.database.upsert import rows_affected
 from memorybase.models import IS_BEHIND, Capture, Flow, Generation, MemoryBase, Message, Session, SessionProgress
-from memorybase.queries.joins import serving_progress
-from memorybase.queries.planner_hints import for_each_row, not_by_index
+from memorybase.queries.joins import MESSAGE_OF_SESSION, serving_progress
+from memorybase.queries.planner_hints import for_each_row
 
 Base = MemoryBase
 Progress = SessionProgress
@@ -111,8 +111,7 @@ class PendingWalk(NamedTuple):
     ) -> Messages:
         """Join the pending messages that match `only`. `columns`: those of the messages that are read."""
         pending = (
-            Message.flow_id == not_by_index(Session.flow_id),
-            Message.session_id == Session.session_id,
+            MESSAGE_OF_SESSION,
             is_pending(capture, self.cursor),
             *only,
         )

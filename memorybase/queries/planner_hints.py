@@ -3,28 +3,15 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 import sqlalchemy as sa
 
 from memorybase.database.paging import AnySelect
 from memorybase.models import IS_ACTIVE, IngestionJob
 
-Value = TypeVar("Value")
-
 # An active job, found by the partial index on active jobs. With a memory base SQLite would choose the index on all of
 # its jobs, unless there is a condition on the second column too:
 # test_active_jobs_of_a_memory_base_are_found_without_its_ended_ones.
-IS_ACTIVE_BY_INDEX: sa.ColumnElement[bool] = sa.and_(IngestionJob.session_id >= "", IS_ACTIVE)
-
-
-def not_by_index(column: sa.SQLColumnExpression[Value]) -> sa.ColumnElement[Value]:
-    """The column, hidden from the planner, which then looks nothing up by its value.
-
-    A planner that sees one flow goes through the messages of that flow, instead of from a few sessions to theirs:
-    test_messages_that_wait_are_read_session_by_session, on SQLite.
-    """
-    return sa.func.coalesce(column, column)
+IS_ACTIVE_BY_INDEX: sa.ColumnElement[bool] = sa.and_(IngestionJob.active_in >= "", IS_ACTIVE)
 
 
 def for_each_row(found: AnySelect) -> sa.FromClause:

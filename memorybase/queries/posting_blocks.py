@@ -23,7 +23,9 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
 from memorybase.database import engine
-from memorybase.models import Posting, Session
+from memorybase.database.batches import is_among
+from memorybase.database.upsert import core
+from memorybase.models import Message, Posting, Session
 from memorybase.models.sessions import BLOCK
 
 _FIRST_OFFSET = 0x200  # up to 0x5FF: two bytes in UTF-8
@@ -167,6 +169,61 @@ def pack_positions(db: OrmSession, first: int, last: int) -> None:
     for at in moved.keys() & packed.keys():
         moved[at] += unpack([at[1]], [packed[at]]).tolist()
     _write(db, [(term, block, pack(found)) for (term, block), found in moved.items()])
+
+
+class Place(NamedTuple):
+    """Where a row is in the order of the index on positions: blocks first."""
+
+    position: int
+    term: int
+
+
+class StoredRow(NamedTuple):
+    """A posting, or a block of them."""
+
+    place: Place
+    packed: str | None
+
+
+_IN_ORDER = (_Table.position, _Table.term)
+
+
+def rows_after(db: OrmSession, place: Place, *, limit: int, lock: bool = False) -> list[StoredRow]:
+    """The next rows of the index; with `lock` those that no other transaction has locked."""
+    beyond = sa.tuple_(*_IN_ORDER) > sa.tuple_(*(sa.literal(each, sa.BigInteger()) for each in place))
+    statement = sa.select(*_IN_ORDER, _Table.packed).where(beyond).order_by(*_IN_ORDER).limit(limit)
+    if lock:
+        statement = statement.with_for_update(skip_locked=True)
+    rows = engine.connection(db).execute(statement)
+    return [StoredRow(Place(position, term), packed) for position, term, packed in rows]
+
+
+def without_message(db: OrmSession, rows: Sequence[StoredRow]) -> set[int]:
+    """The positions in these rows that no message has."""
+    singles = [row.place.position for row in rows if row.packed is None]
+    blocks = [(row.place.position, row.packed) for row in rows if row.packed is not None]
+    in_blocks = unpack([position for position, _ in blocks], [packed for _, packed in blocks])[:, 0]
+    named = set(np.unique(in_blocks).tolist()).union(singles)
+    exist = sa.select(core(Message).c.position).where(is_among(core(Message).c.position, "positions"))
+    return named.difference(engine.connection(db).scalars(exist, {"positions": list(named)}))
+
+
+def remove_without_message(db: OrmSession, rows: Sequence[StoredRow]) -> int:
+    """Delete these postings as far as no message has their position; how many rows that changes. The caller has locked
+    the rows: what a capture adds to one is committed together with its message."""
+    gone = without_message(db, rows)
+    deleted: list[tuple[int, int]] = []
+    shortened: list[tuple[int, int, str]] = []
+    for (position, term), packed in rows:
+        postings = [(position, 0)] if packed is None else unpack([position], [packed]).tolist()
+        left = [each for each in postings if each[0] not in gone]
+        if not left:
+            deleted.append((term, position))
+        elif len(left) < len(postings):
+            shortened.append((term, position, pack(left)))
+    _delete_rows(db, deleted)
+    _write(db, shortened)
+    return len(deleted) + len(shortened)
 
 
 class Unpacked(NamedTuple):

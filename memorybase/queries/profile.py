@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.models import IS_PINNED, Message, Session
+from memorybase.queries.joins import MESSAGE_OF_SESSION
 from memorybase.queries.standing_statements import Owner
 
 SESSIONS = 200  # at most, from either end
@@ -41,10 +42,10 @@ def written(db: OrmSession, owner: Owner, end: End, *, at_most: int) -> list[Wri
     """User messages from one end of the owner's history, within that many messages of any role. Muted ones are left
     out."""
     whole, part = _sessions(db, owner, end, at_most)
-    found = _written(db, owner.flow_id, Message.session_id.in_(whole)) if whole else []
+    found = _written(db, Message.session_uuid.in_(whole)) if whole else []
     if part is not None:
-        session_id, condition = part
-        found += _written(db, owner.flow_id, Message.session_id == session_id, condition)
+        session, condition = part
+        found += _written(db, Message.session_uuid == session, condition)
     return found
 
 
@@ -52,32 +53,37 @@ def pinned(db: OrmSession, owner: Owner, *, limit: int) -> list[Written]:
     """The owner's pinned messages of any role, the last captured first."""
     statement = (
         _rows()
-        .join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
-        .where(Message.flow_id == owner.flow_id, IS_PINNED, Message.muted == sa.false(), *_of(owner))
+        .join(Session, MESSAGE_OF_SESSION)
+        .where(
+            Message.flow_id == owner.flow_id,
+            Session.flow_id == owner.flow_id,
+            IS_PINNED,
+            Message.muted == sa.false(),
+            *_of(owner),
+        )
     )
     return [Written(*row) for row in db.execute(statement.order_by(Message.captured_at.desc()).limit(limit))]
 
 
 def _sessions(
     db: OrmSession, owner: Owner, end: End, at_most: int
-) -> tuple[list[str], tuple[str, sa.ColumnElement[bool]] | None]:
+) -> tuple[list[UUID], tuple[UUID, sa.ColumnElement[bool]] | None]:
     """The sessions that are read as a whole, and the one that is read in part."""
     by_time = Session.last_captured_at.desc() if end == "newest" else Session.last_captured_at.asc()
-    statement = sa.select(Session.session_id, Session.last_seq).where(Session.flow_id == owner.flow_id, *_of(owner))
-    whole: list[str] = []
+    statement = sa.select(Session.id, Session.last_seq).where(Session.flow_id == owner.flow_id, *_of(owner))
+    whole: list[UUID] = []
     left = at_most
-    for session_id, last_seq in db.execute(statement.order_by(by_time).limit(SESSIONS)):
+    for session, last_seq in db.execute(statement.order_by(by_time).limit(SESSIONS)):
         if last_seq > left:
             within = Message.seq > last_seq - left if end == "newest" else Message.seq <= left
-            return whole, (session_id, within)
-        whole.append(session_id)
+            return whole, (session, within)
+        whole.append(session)
         left -= last_seq
     return whole, None
 
 
-def _written(db: OrmSession, flow_id: UUID, *conditions: sa.ColumnElement[bool]) -> list[Written]:
+def _written(db: OrmSession, *conditions: sa.ColumnElement[bool]) -> list[Written]:
     mine: Sequence[sa.ColumnElement[bool]] = (
-        Message.flow_id == flow_id,
         Message.is_dialogue == sa.true(),
         Message.role == "user",
         Message.muted == sa.false(),

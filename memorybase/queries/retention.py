@@ -30,6 +30,7 @@ from memorybase.models import (
     SessionProgress,
 )
 from memorybase.queries import holds, restorable_messages
+from memorybase.queries.joins import MESSAGE_OF_SESSION
 from memorybase.queries.sessions import SessionRow
 
 MAX_RETAIN_DAYS = 36_500  # a hundred years
@@ -173,7 +174,7 @@ def _expired_parts(db: OrmSession, flow_id: UUID, before: datetime) -> list[sa.S
     """Statements over the session of each thing that expires, by an index on its time."""
     statements = [
         sa.select(Session.session_id)
-        .join(table, sa.and_(table.flow_id == Session.flow_id, table.session_id == Session.session_id))
+        .join(table, _of_session(table))
         .where(table.flow_id == flow_id, column <= before)
         .order_by(column)
         for table, column in _STORED_AT
@@ -186,25 +187,25 @@ def _expired_parts(db: OrmSession, flow_id: UUID, before: datetime) -> list[sa.S
 def has_later(db: OrmSession, session: SessionRow, before: datetime) -> bool:
     """Whether anything of the session was stored after that time."""
     return session.last_captured_at > before or any(
-        db.scalar(
-            sa.select(sa.literal(1))
-            .where(table.flow_id == session.flow_id, table.session_id == session.session_id, column > before)
-            .limit(1)
-        )
+        db.scalar(sa.select(sa.literal(1)).where(_of_session(table, session), column > before).limit(1))
         for table, column in _STORED_AT
     )
 
 
 def expired_messages(db: OrmSession, session: SessionRow, before: datetime, *, limit: int) -> list[Message]:
     """The session's oldest messages that were captured until then."""
-    mine = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
-    oldest = sa.select(Message).where(*mine, Message.captured_at <= before).order_by(Message.seq).limit(limit)
+    oldest = (
+        sa.select(Message)
+        .where(Message.session_uuid == session.id, Message.captured_at <= before)
+        .order_by(Message.seq)
+        .limit(limit)
+    )
     return list(db.scalars(oldest))
 
 
 def expired_executions(db: OrmSession, session: SessionRow, before: datetime, *, limit: int) -> Sequence[UUID]:
-    mine = (NodeExecution.flow_id == session.flow_id, NodeExecution.session_id == session.session_id)
-    return db.scalars(sa.select(NodeExecution.id).where(*mine, NodeExecution.created_at <= before).limit(limit)).all()
+    expired = (NodeExecution.session_uuid == session.id, NodeExecution.created_at <= before)
+    return db.scalars(sa.select(NodeExecution.id).where(*expired).limit(limit)).all()
 
 
 def delete_executions(db: OrmSession, ids: Sequence[UUID]) -> None:
@@ -221,13 +222,9 @@ def delete_uses(db: OrmSession, flow_id: UUID, session_id: str | None, before: d
 
 def delete_empty_runs(db: OrmSession, session: SessionRow, before: datetime) -> int:
     """Delete the session's runs of which nothing is left; how many."""
-    mine = (Run.flow_id == session.flow_id, Run.session_id == session.session_id, Run.created_at <= before)
+    mine = (Run.session_uuid == session.id, Run.created_at <= before)
     messages = sa.exists().where(Message.run_id == Run.id)
-    executions = sa.exists().where(
-        NodeExecution.flow_id == Run.flow_id,
-        NodeExecution.session_id == Run.session_id,
-        NodeExecution.run_id == Run.id,
-    )
+    executions = sa.exists().where(NodeExecution.session_uuid == Run.session_uuid, NodeExecution.run_id == Run.id)
     return rows_affected(db, sa.delete(Run).where(*mine, ~messages, ~executions))
 
 
@@ -261,8 +258,8 @@ def captured_between(
 
 def last_expired_seq(db: OrmSession, session: SessionRow, before: datetime) -> int:
     """Every message up to this seq was captured until then."""
-    mine = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
-    later = db.scalar(sa.select(sa.func.min(Message.seq)).where(*mine, Message.captured_at > before))
+    mine = (Message.session_uuid == session.id, Message.captured_at > before)
+    later = db.scalar(sa.select(sa.func.min(Message.seq)).where(*mine))
     return session.last_seq if later is None else later - 1
 
 
@@ -274,8 +271,7 @@ def held_up_to(db: OrmSession, progress_id: UUID, seq: int) -> tuple[int, int]:
         .join(SessionProgress, SessionProgress.id == LedgerEntry.progress_id)
         .where(
             LedgerEntry.progress_id == progress_id,
-            Message.flow_id == SessionProgress.flow_id,
-            Message.session_id == SessionProgress.session_id,
+            Message.session_uuid == SessionProgress.session_uuid,
             Message.seq <= seq,
         )
     ).one()
@@ -377,7 +373,7 @@ def count_in_flow(db: OrmSession, flow: Flow, before: datetime) -> ExpiredCounts
     """What was stored in the flow until then."""
     of_flow = (Session.flow_id == flow.id, Session.deleted_at.is_(None))
     free = (*of_flow, ~holds.session_held(flow.user_id))
-    expired = (*_messages_of_session(), Message.captured_at <= before)
+    expired = (MESSAGE_OF_SESSION, Message.captured_at <= before)
     executions = sa.select(sa.func.count()).select_from(NodeExecution)
     executions = executions.join(Session, _of_session(NodeExecution)).where(*free, NodeExecution.created_at <= before)
     records = sa.select(sa.func.count()).select_from(ChatRecord).join(Chat, Chat.id == ChatRecord.chat_row_id)
@@ -409,7 +405,7 @@ def count_in_expired_sessions(
 def _count_in_expired(db: OrmSession, flow: Flow, now: datetime) -> ExpiredCounts:
     of_flow = (Session.flow_id == flow.id, Session.deleted_at.is_(None), Session.expires_at <= now)
     free = (*of_flow, ~holds.session_held(flow.user_id))
-    expired = (*_messages_of_session(), Message.captured_at <= Session.expires_at)
+    expired = (MESSAGE_OF_SESSION, Message.captured_at <= Session.expires_at)
     executions = sa.select(sa.func.count()).select_from(NodeExecution).join(Session, _of_session(NodeExecution))
     whole = (*free, Session.last_captured_at <= Session.expires_at)
     return ExpiredCounts(
@@ -435,10 +431,6 @@ def count_in_base(db: OrmSession, base: MemoryBase, before: datetime) -> Expired
     return ExpiredCounts(messages=int(row[0]), chunks=int(row[1] or 0))
 
 
-def _messages_of_session() -> tuple[sa.ColumnElement[bool], ...]:
-    return Message.flow_id == Session.flow_id, Message.session_id == Session.session_id
-
-
 def _uses() -> sa.Select[Any]:
     """How many uses the sessions that the caller names have."""
     return sa.select(sa.func.count()).select_from(MemoryUse).join(Session, _of_session(MemoryUse))
@@ -452,18 +444,26 @@ def _loose_uses(db: OrmSession, flow: Flow, before: datetime) -> int:
     return _count(db, sa.select(sa.func.count()).select_from(MemoryUse).where(*mine))
 
 
-def _of_session(table: type[NodeExecution | MemoryUse]) -> sa.ColumnElement[bool]:
-    return sa.and_(table.flow_id == Session.flow_id, table.session_id == Session.session_id)
+def _of_session(table: type[Any], session: Any = Session) -> sa.ColumnElement[bool]:
+    """Whether a row belongs to the session: by its key, or as one that may never be stored by its name."""
+    if table is MemoryUse:
+        return sa.and_(MemoryUse.flow_id == session.flow_id, MemoryUse.session_id == session.session_id)
+    of_session: sa.ColumnElement[bool] = table.session_uuid == session.id
+    return of_session
 
 
 def _chunks() -> sa.Select[Any]:
     """How many chunks of messages all generations hold; the caller joins the session by its condition."""
-    held = sa.and_(SessionProgress.id == LedgerEntry.progress_id, SessionProgress.flow_id == Message.flow_id)
     return (
         sa.select(sa.func.sum(LedgerEntry.chunks))
         .select_from(LedgerEntry)
         .join(Message, Message.id == LedgerEntry.message_id)
-        .join(SessionProgress, sa.and_(held, SessionProgress.session_id == Message.session_id))
+        .join(
+            SessionProgress,
+            sa.and_(
+                SessionProgress.id == LedgerEntry.progress_id, SessionProgress.session_uuid == Message.session_uuid
+            ),
+        )
         .join(Session, sa.true())
     )
 

@@ -30,7 +30,7 @@ class KnownRun(NamedTuple):
 
     id: UUID
     flow_id: UUID
-    session_id: str
+    session_uuid: UUID
     fingerprint: bytes | None
 
 
@@ -65,8 +65,8 @@ def add_run(db: OrmSession, values: dict[str, Any]) -> bool:
 
 def rename_run(db: OrmSession, session: SessionRow, old_id: UUID, run_id: UUID) -> None:
     """A run got another id than the one under which its node executions and memory uses were stored before."""
-    in_session = (NodeExecution.flow_id == session.flow_id, NodeExecution.session_id == session.session_id)
-    db.execute(sa.update(NodeExecution).where(*in_session, NodeExecution.run_id == old_id).values(run_id=run_id))
+    in_session = NodeExecution.session_uuid == session.id
+    db.execute(sa.update(NodeExecution).where(in_session, NodeExecution.run_id == old_id).values(run_id=run_id))
     in_flow = (MemoryUse.flow_id == session.flow_id, MemoryUse.run_id == old_id)
     db.execute(sa.update(MemoryUse).where(*in_flow).values(run_id=run_id))
 
@@ -91,9 +91,9 @@ def runs_page(db: OrmSession, user_id: UUID, wanted: RunFilter, text: TextFilter
     if wanted.flow_id is not None:
         conditions.append(Run.flow_id == wanted.flow_id)
     if wanted.session_id is not None:
-        conditions.append(Run.session_id == wanted.session_id)
+        conditions.append(_of_session(Session.session_id == wanted.session_id, wanted.flow_id))
     if wanted.end_user_id is not None:
-        conditions.append(_of_session(Session.end_user_id == wanted.end_user_id))
+        conditions.append(_of_session(Session.end_user_id == wanted.end_user_id, wanted.flow_id))
     if wanted.since is not None:
         conditions.append(Run.created_at >= wanted.since)
     if wanted.until is not None:
@@ -130,10 +130,10 @@ def searchable_since(db: OrmSession, run_ids: Collection[UUID]) -> dict[UUID, da
     return {run_id: at for run_id, at in db.execute(statement) if at is not None}
 
 
-def _of_session(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
+def _of_session(condition: sa.ColumnElement[bool], flow_id: UUID | None) -> sa.ColumnElement[bool]:
     """The run's session matches. Not by an EXISTS: the database goes from the person's few sessions to their runs."""
-    found = sa.select(Session.flow_id, Session.session_id).where(condition)
-    return sa.tuple_(Run.flow_id, Run.session_id).in_(found)
+    found = sa.select(Session.id).where(condition)
+    return Run.session_uuid.in_(found if flow_id is None else found.where(Session.flow_id == flow_id))
 
 
 def _runs() -> AnySelect:
@@ -146,7 +146,7 @@ def _runs() -> AnySelect:
         _last("user").label("question"),
         _last("assistant").label("answer"),
         run_state().label("state"),
-    ).join(Session, sa.and_(Session.flow_id == Run.flow_id, Session.session_id == Run.session_id))
+    ).join(Session, Session.id == Run.session_uuid)
 
 
 def _last(role: str) -> sa.ScalarSelect[Any]:
@@ -167,7 +167,7 @@ def neighboring_runs(db: OrmSession, run: Run) -> tuple[AnyRow | None, AnyRow | 
         sa.tuple_(Run.created_at, Run.id),
         sa.tuple_(sa.literal(run.created_at, Run.created_at.type), sa.literal(run.id, Run.id.type)),
     )
-    beside = sa.select(Run.id, Run.external_id).where(Run.flow_id == run.flow_id, Run.session_id == run.session_id)
+    beside = sa.select(Run.id, Run.external_id).where(Run.session_uuid == run.session_uuid)
     older = beside.where(key < this).order_by(Run.created_at.desc(), Run.id.desc())
     newer = beside.where(key > this).order_by(Run.created_at, Run.id)
     return db.execute(older.limit(1)).one_or_none(), db.execute(newer.limit(1)).one_or_none()

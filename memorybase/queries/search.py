@@ -9,26 +9,25 @@ a condition that an index answers, or an index by name, if its order or its own 
 
     serving_targets     memory_bases(id) or memory_bases(flow_id); generations(memory_base_id, generation); flows(id)
     flows_of_bases      memory_bases(id) or memory_bases(user_id); flows(id)
-    session_ids_of      sessions(flow_id, end_user_id)
-    held_in_sessions    messages(flow_id, session_id); ledger(memory_base_id, generation, message_id)
-    pinned_positions    ix_messages_pinned or messages(flow_id, session_id);
-                        sessions(flow_id, session_id) or sessions(flow_id, end_user_id)
-    fetch_features      messages(id); sessions(flow_id, session_id); ledger(memory_base_id, generation, message_id)
-    features_at         messages(position); sessions(flow_id, session_id);
-                        ledger(memory_base_id, generation, message_id);
-                        session_progress(memory_base_id, session_id, generation)
-    turns_at            messages(position)
+    sessions_of         sessions(flow_id, session_id) or sessions(flow_id, end_user_id)
+    held_in_sessions    messages(session_uuid); ledger(memory_base_id, generation, message_id)
+    pinned_positions    ix_messages_pinned or messages(session_uuid);
+                        sessions(id) or sessions(flow_id, session_id) or sessions(flow_id, end_user_id)
+    fetch_features      messages(id); sessions(id); ledger(memory_base_id, generation, message_id)
+    features_at         messages(position); sessions(id); ledger(memory_base_id, generation, message_id);
+                        session_progress(memory_base_id, session_uuid, generation)
+    turns_at            messages(position); sessions(id)
     fetch_contents      messages(id)
-    fetch_found         messages(id); ledger(memory_base_id, generation, message_id)
-    neighbours          messages(flow_id, session_id, seq)
+    fetch_found         messages(id); sessions(id); ledger(memory_base_id, generation, message_id)
+    neighbours          sessions(flow_id, session_id); messages(session_uuid, seq); sessions(id)
 
 In search_pending:
 
     pending_messages    ix_sessions_recent or sessions(flow_id, session_id) or sessions(flow_id, end_user_id);
-                        session_progress(memory_base_id, generation); messages(flow_id, session_id); messages(id);
-                        sessions(flow_id, session_id); ledger(memory_base_id, generation, message_id)
-    edited_messages     ix_session_progress_dirty; session_progress(id); messages(flow_id, session_id, seq);
-                        sessions(flow_id, session_id); ledger(memory_base_id, generation, message_id)
+                        session_progress(memory_base_id, session_uuid, generation); messages(session_uuid);
+                        messages(id); sessions(id); ledger(memory_base_id, generation, message_id)
+    edited_messages     ix_session_progress_dirty; session_progress(id); messages(session_uuid, seq);
+                        sessions(id); ledger(memory_base_id, generation, message_id)
 
 In keyword_index and token_vectors:
 
@@ -39,6 +38,7 @@ In keyword_index and token_vectors:
     counts              postings(term)
     known               postings(term)
     occurrences         postings(term) or postings(position)
+    some_occurrences    postings(term)
     occurrences_at      postings(term, position) or postings(position)
     at_positions        token_vectors(memory_base_id, generation, position)
 """
@@ -67,6 +67,7 @@ from memorybase.models import (
     Session,
     SessionProgress,
 )
+from memorybase.queries.joins import MESSAGE_OF_SESSION, key_of
 from memorybase.queries.pending import is_counted as counted
 from memorybase.vectors.store import CollectionRef
 
@@ -159,15 +160,30 @@ def flows_of_bases(db: OrmSession, user_id: UUID, base_ids: Collection[UUID] | N
     return {row.id: row.flow_id for row in rows}
 
 
+class FoundSession(NamedTuple):
+    """A session, with its id before a rename that is not done."""
+
+    id: UUID
+    session_id: str
+    former_id: str | None
+
+
+def sessions_of(
+    db: OrmSession, flow_id: UUID, *, session_id: str | None, end_user_id: str | None, at_most: int
+) -> list[FoundSession] | None:
+    """This session, or an end user's; None if there are more than `at_most`."""
+    columns = (Session.id, Session.session_id, Session.former_id)
+    found = sa.select(*columns).where(Session.flow_id == flow_id, *session_scope(session_id, end_user_id))
+    rows = _rows(db, found.limit(at_most + 1))
+    return [FoundSession(*row) for row in rows] if len(rows) <= at_most else None
+
+
 def session_ids_of(
     db: OrmSession, flow_id: UUID, *, session_id: str | None, end_user_id: str | None, at_most: int
-) -> Sequence[str | None] | None:
-    """This session, or an end user's; None if there are more than `at_most`."""
-    if end_user_id is None:
-        return [session_id]
-    of_user = sa.select(Session.session_id).where(Session.flow_id == flow_id, *session_scope(session_id, end_user_id))
-    found = connection(db).scalars(of_user.limit(at_most + 1)).all()
-    return found if len(found) <= at_most else None
+) -> list[str] | None:
+    """The ids under which a store has them."""
+    found = sessions_of(db, flow_id, session_id=session_id, end_user_id=end_user_id, at_most=at_most)
+    return None if found is None else [name for each in found for name in each[1:] if name]
 
 
 class Held(NamedTuple):
@@ -180,17 +196,14 @@ class Held(NamedTuple):
 def held_in_sessions(
     db: OrmSession, target: Target, *, session_id: str | None, end_user_id: str | None, at_most: int
 ) -> dict[UUID, Held] | None:
-    """What the serving generation holds of a session or an end user; None if more than `at_most` messages, or sessions.
-
-    A renamed session's by its new name.
-    """
+    """What the serving generation holds of a session or an end user; None for more than `at_most` of either."""
     # The sessions first: in one statement SQLite might read every message of the flow.
-    session_ids = session_ids_of(db, target.flow_id, session_id=session_id, end_user_id=end_user_id, at_most=at_most)
-    if session_ids is None:
+    sessions = sessions_of(db, target.flow_id, session_id=session_id, end_user_id=end_user_id, at_most=at_most)
+    if sessions is None:
         return None
     # Their entries afterwards: in one statement PostgreSQL might read the whole ledger for the few of a session.
     of_sessions = sa.select(Message.id).where(
-        Message.flow_id == target.flow_id, Message.session_id.in_(session_ids), counted(target.capture)
+        Message.session_uuid.in_([row.id for row in sessions]), counted(target.capture)
     )
     ids = list(connection(db).scalars(of_sessions.limit(at_most + 1)))
     return _held_of(db, target, ids) if len(ids) <= at_most else None
@@ -228,9 +241,8 @@ def pinned_positions(
 def _pinned(*, of_session: bool, of_user: bool) -> sa.Select[int]:
     pinned = sa.select(Message.position).where(Message.flow_id == FLOW, IS_PINNED)
     if of_session or of_user:
-        pinned = pinned.join(
-            Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id)
-        ).where(*session_scope(SESSION if of_session else None, END_USER if of_user else None))
+        scope = session_scope(SESSION if of_session else None, END_USER if of_user else None)
+        pinned = pinned.join(Session, MESSAGE_OF_SESSION).where(Session.flow_id == FLOW, *scope)
     return pinned.order_by(Message.captured_at.desc()).limit(AT_MOST)
 
 
@@ -283,7 +295,9 @@ def features_at(db: OrmSession, target: Target, positions: Collection[int], *, m
 @lru_cache
 def _features_by_position(capture: Capture, *, metadata: bool) -> sa.Select[Any]:
     started = sa.select(Progress.start_seq).where(
-        Progress.memory_base_id == BASE, Progress.generation == GENERATION, Progress.session_id == Message.session_id
+        Progress.memory_base_id == BASE,
+        Progress.generation == GENERATION,
+        Progress.session_uuid == Message.session_uuid,
     )
     return select_features(metadata=metadata).where(
         is_among(Message.position, "positions"),
@@ -297,7 +311,7 @@ def select_features(*, metadata: bool) -> sa.Select[Any]:
     return sa.select(
         Message.id,
         (Message.flow_id == FLOW).label("in_flow"),
-        Message.session_id,
+        Session.session_id,
         Session.end_user_id,
         Message.role,
         Message.version,
@@ -318,8 +332,7 @@ def select_features(*, metadata: bool) -> sa.Select[Any]:
         # Every candidate is read here, whatever found it: a muted message is none from the commit on that muted it, and
         # one of a deleted session from the commit on that began the deletion.
         sa.and_(
-            Session.flow_id == Message.flow_id,
-            Session.session_id == Message.session_id,
+            MESSAGE_OF_SESSION,
             Session.deleted_at.is_(None),
             Message.muted == sa.false(),
         ),
@@ -474,8 +487,7 @@ def _neighbours(hits: int) -> sa.CompoundSelect[Any]:
                     Message.timestamp,
                 )
                 .where(
-                    Message.flow_id == FLOW,
-                    Message.session_id == sa.bindparam(f"session_{number}", type_=Message.session_id.type),
+                    Message.session_uuid == key_of(FLOW, sa.bindparam(f"session_{number}", type_=sa.String())),
                     Message.is_dialogue == sa.true(),
                     Message.text_bytes > 0,  # an assistant's bare tool call has no text
                     Message.muted == sa.false(),

@@ -84,8 +84,7 @@ def _beyond(dialect: str, capture: Capture, behind: sa.Subquery) -> sa.Subquery:
     # One bound instead of two, so that the index scan starts at the right entry.
     edge = sa.case((behind.c.newest > behind.c.cursor, behind.c.newest), else_=behind.c.cursor)
     messages = sa.select(Message.id, Message.captured_at, Message.seq).where(
-        Message.flow_id == FLOW,
-        Message.session_id == behind.c.session_id,
+        Message.session_uuid == behind.c.id,
         is_pending(capture, edge),
         Message.muted == sa.false(),
     )
@@ -100,7 +99,7 @@ def _beyond(dialect: str, capture: Capture, behind: sa.Subquery) -> sa.Subquery:
 def _sessions_behind(capture: Capture, scope: Sequence[sa.ColumnElement[bool]]) -> sa.Subquery:
     """Sessions with counted messages beyond the cursor, and the seq below their newest `at_most` counted messages."""
     recent = (
-        sa.select(Session.session_id, Session.last_seq, Session.last_captured_at)
+        sa.select(Session.id, Session.last_seq, Session.last_captured_at)
         .where(Session.flow_id == FLOW, Session.deleted_at.is_(None), *scope)
         .order_by(Session.last_captured_at.desc())
         .limit(sa.bindparam("sessions", type_=sa.Integer()))
@@ -108,19 +107,19 @@ def _sessions_behind(capture: Capture, scope: Sequence[sa.ColumnElement[bool]]) 
     )
     newest_first = (
         sa.select(Message.seq)
-        .where(Message.flow_id == FLOW, Message.session_id == recent.c.session_id, counted(capture))
+        .where(Message.session_uuid == recent.c.id, counted(capture))
         .order_by(Message.seq.desc())
         .correlate(recent)
         .limit(1)
     )
     # Joined, PostgreSQL would read the progress of all sessions of the memory base.
     cursor_seq = sa.select(Progress.cursor_seq).where(
-        Progress.memory_base_id == BASE, Progress.session_id == recent.c.session_id, Progress.generation == GENERATION
+        Progress.memory_base_id == BASE, Progress.session_uuid == recent.c.id, Progress.generation == GENERATION
     )
     cursor = sa.func.coalesce(cursor_seq.correlate(recent).scalar_subquery(), 0)
     return (
         sa.select(
-            recent.c.session_id,
+            recent.c.id,
             cursor.label("cursor"),
             sa.func.coalesce(newest_first.offset(AT_MOST).scalar_subquery(), 0).label("newest"),
         )
@@ -142,7 +141,7 @@ def edited_messages(db: OrmSession, target: Target, scope: PendingScope) -> list
     statement = (
         select_features(metadata=scope.metadata)
         .add_columns(Message.content)
-        .join(Progress, sa.and_(Progress.flow_id == Message.flow_id, Progress.session_id == Message.session_id))
+        .join(Progress, Progress.session_uuid == Message.session_uuid)
         .where(
             Progress.id.in_(dirty),
             counted(target.capture),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 import sqlalchemy as sa
@@ -137,9 +137,9 @@ def with_counted(db: OrmSession, flow_id: UUID, session_ids: Sequence[str], capt
     return list(db.scalars(found.where(has_counted)))
 
 
-def share_session(db: OrmSession, flow_id: UUID, session_id: str) -> bool:
-    """Share-lock the session; False if there is none."""
-    return db.scalar(_SESSION_FOR_SHARE, {"flow_id": flow_id, "session_id": session_id}) is not None
+def share_session(db: OrmSession, flow_id: UUID, session_id: str) -> UUID | None:
+    """Share-lock the session; its `sessions.id`, None if there is none."""
+    return db.scalar(_SESSION_FOR_SHARE, {"flow_id": flow_id, "session_id": session_id})
 
 
 def share_sessions_of_messages(
@@ -149,7 +149,8 @@ def share_sessions_of_messages(
     names = {session_id} if session_id is not None else set()
     for some in batches.pages(message_ids):
         mine = (Message.flow_id == flow_id, Message.id.in_(some))
-        names.update(db.scalars(sa.select(Message.session_id).where(*mine).distinct()))
+        of_messages = sa.select(Session.session_id).join(Message, MESSAGE_OF_SESSION)
+        names.update(db.scalars(of_messages.where(*mine).distinct()))
     for name in sorted(names):  # the common lock order
         share_session(db, flow_id, name)
 
@@ -193,27 +194,57 @@ def has_rows(db: OrmSession, session: SessionRow) -> bool:
 
 def rows_are_left() -> sa.ColumnElement[bool]:
     """Whether a session that is marked as deleted has messages or runs, or what was stored about it before."""
-    kinds: tuple[tuple[type[Any], Sequence[sa.ColumnElement[bool]]], ...] = (
-        (Message, ()),
-        (Run, ()),
-        (NodeExecution, (NodeExecution.created_at <= Session.deleted_at,)),
-        (MemoryUse, (MemoryUse.recorded_at <= Session.deleted_at,)),
+    kinds: tuple[type[Any], ...] = (Message, Run, MessageChange, RestorableMessage)
+    of_session = (
+        *(sa.exists().where(table.session_uuid == Session.id) for table in kinds),
+        sa.exists().where(NodeExecution.session_uuid == Session.id, NodeExecution.created_at <= Session.deleted_at),
+        sa.exists().where(
+            MemoryUse.flow_id == Session.flow_id,
+            MemoryUse.session_id == Session.session_id,
+            MemoryUse.recorded_at <= Session.deleted_at,
+        ),
     )
-    by_id = (sa.exists().where(table.session_uuid == Session.id) for table in (MessageChange, RestorableMessage))
-    by_name = (
-        sa.exists().where(table.flow_id == Session.flow_id, table.session_id == Session.session_id, *before)
-        for table, before in kinds
-    )
-    return sa.or_(*(each.correlate(Session) for each in (*by_name, *by_id)))
+    return sa.or_(*(each.correlate(Session) for each in of_session))
 
 
 def delete_session(db: OrmSession, session: SessionRow) -> None:
     db.execute(sa.delete(Session).where(Session.id == session.id))
 
 
-def rename_session(db: OrmSession, session: SessionRow, new_session_id: str) -> None:
-    """Rename it; foreign keys rename its messages, runs and progress rows, but not its memory uses."""
-    db.execute(sa.update(Session).where(Session.id == session.id).values(session_id=new_session_id))
+# The columns of a session whose rename is done.
+RENAMED: Mapping[str, Any] = {"former_id": None, "renamed_at": None}
+
+
+class Rename(NamedTuple):
+    """What is still to be done of a session's rename: to find what refers to the former id, up to when it was stored,
+    and to write messages again, up to this seq."""
+
+    former_id: str
+    renamed_at: datetime
+    seq: int
+
+
+def rename_session(db: OrmSession, session: SessionRow, new_session_id: str, now: datetime) -> None:
+    """Rename it; foreign keys rename its progress, summaries and distillations. All that is many refers to its key."""
+    former = {"former_id": session.session_id, "renamed_at": now, "renamed_seq": session.last_seq}
+    update(db, session, session_id=new_session_id, **former)
+
+
+def unfinished_rename(db: OrmSession, session: SessionRow) -> Rename | None:
+    columns = (Session.former_id, Session.renamed_at, Session.renamed_seq)
+    former_id, renamed_at, seq = db.execute(sa.select(*columns).where(Session.id == session.id)).one()
+    return None if former_id is None or renamed_at is None else Rename(former_id, renamed_at, seq)
+
+
+def is_being_renamed(db: OrmSession, flow_id: UUID, session_id: str) -> bool:
+    mine = (Session.flow_id == flow_id, Session.session_id == session_id, Session.renamed_at.is_not(None))
+    return db.scalar(sa.select(Session.id).where(*mine)) is not None
+
+
+def renamed_sessions(db: OrmSession, *, limit: int) -> list[tuple[UUID, str]]:
+    """(flow, session id) of sessions whose rename is not done, the longest waiting first."""
+    found = sa.select(Session.flow_id, Session.session_id).where(Session.renamed_at.is_not(None))
+    return [(row[0], row[1]) for row in db.execute(found.order_by(Session.renamed_at).limit(limit))]
 
 
 def sessions_of_end_user(db: OrmSession, user_id: UUID, end_user_id: str, *, limit: int) -> list[tuple[UUID, str]]:
@@ -241,7 +272,13 @@ def known_sessions(db: OrmSession, flow_id: UUID, session_ids: Sequence[str]) ->
     return [each for each in session_ids if each in found]
 
 
-def sessions_in_erasure(db: OrmSession, *, limit: int = 200) -> list[tuple[UUID, str]]:
+def sessions_in_erasure(db: OrmSession, *, limit: int) -> list[tuple[UUID, str]]:
     """(flow, session id) of sessions that are marked as deleted and still have rows that are deleted in pages."""
     found = sa.select(Session.flow_id, Session.session_id).where(Session.deleted_at.is_not(None), rows_are_left())
     return [(row[0], row[1]) for row in db.execute(found.limit(limit))]
+
+
+def ids_in_erasure(db: OrmSession) -> Sequence[UUID]:
+    """`sessions.id` of up to 200 of them."""
+    found = sa.select(Session.id).where(Session.deleted_at.is_not(None), rows_are_left())
+    return db.scalars(found.limit(200)).all()

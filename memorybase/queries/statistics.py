@@ -150,8 +150,7 @@ def _oldest(db: OrmSession, rows: AnySelect) -> datetime | None:
     first = (
         sa.select(Message.captured_at)
         .where(
-            Message.flow_id == sessions.c.flow_id,
-            Message.session_id == sessions.c.session_id,
+            Message.session_uuid == sessions.c.session_uuid,
             is_pending(sessions.c.capture, sessions.c.cursor_seq),
         )
         .order_by(Message.seq)
@@ -294,7 +293,7 @@ def _written_sessions() -> AnySelect:
     """Progress in the generations that ingestion writes to."""
     is_written = Progress.generation == sa.func.coalesce(MemoryBase.building, MemoryBase.serving)
     return (
-        sa.select(Progress.flow_id, Progress.session_id, Progress.cursor_seq, Progress.target_seq, Generation.capture)
+        sa.select(Progress.session_uuid, Progress.cursor_seq, Progress.target_seq, Generation.capture)
         .join(MemoryBase, MemoryBase.id == Progress.memory_base_id)
         .join(
             Generation,
@@ -312,8 +311,7 @@ def _count_messages(db: OrmSession, sessions: AnySelect, at_most: int) -> int:
     """The due messages of these sessions."""
     rows = sessions.limit(COUNT_TO).subquery()
     due = sa.and_(
-        Message.flow_id == rows.c.flow_id,
-        Message.session_id == rows.c.session_id,
+        Message.session_uuid == rows.c.session_uuid,
         is_due(rows.c.capture, rows.c.cursor_seq, rows.c.target_seq),
     )
     found = sa.select(sa.literal(1).label("one")).select_from(rows).join(Message, due)

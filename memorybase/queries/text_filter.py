@@ -50,8 +50,7 @@ class TextFilter:
     def for_runs(self, db: OrmSession) -> sa.ColumnElement[bool]:
         by_id = contains(self.text, Run.session_id)
         if self.sessions is not None:
-            in_session = sa.and_(Session.flow_id == Run.flow_id, Session.session_id == Run.session_id)
-            of_sessions = sa.select(Run.id).join(Session, in_session).where(Session.id.in_(self.sessions))
+            of_sessions = sa.select(Run.id).where(Run.session_uuid.in_(self.sessions))
             named = sa.select(Run.id).where(
                 Run.flow_id.in_([flow_id for flow_id, _ in self.keys]), Run.external_id == self.text
             )

@@ -21,6 +21,7 @@ from memorybase.database.paging import AnyRow, AnySelect
 from memorybase.models import (
     Message,
 )
+from memorybase.queries.joins import key_of
 from memorybase.queries.messages import message_rows
 
 NIL = UUID(int=0)
@@ -35,13 +36,13 @@ Parents = dict[UUID, tuple[UUID | None, str | None]]  # of messages: parent_mess
 
 # The statements are built once: building them takes longer than running them.
 _FLOW = sa.bindparam("flow_id", type_=Message.flow_id.type)
-_SESSION = sa.bindparam("session_id", type_=Message.session_id.type)
+_SESSION = key_of(_FLOW, sa.bindparam("session_id", type_=sa.String()))
 _TO_SEQ = sa.bindparam("to_seq", type_=Message.seq.type)
 _FROM_SEQ = sa.bindparam("from_seq", type_=Message.seq.type)
 _LIMIT = sa.bindparam("limit", type_=sa.Integer())
 _IDS = sa.bindparam("ids", type_=Message.id.type, expanding=True)
 _SEQS = sa.bindparam("seqs", type_=Message.seq.type, expanding=True)
-_OF_SESSION = sa.and_(Message.flow_id == _FLOW, Message.session_id == _SESSION)
+_OF_SESSION = Message.session_uuid == _SESSION
 
 
 class Link(NamedTuple):
@@ -84,13 +85,13 @@ def _follows(previous: sa.SQLColumnExpression[int | None]) -> sa.SQLColumnExpres
     is_question = sa.and_(named.role == "user", Message.role == "user", named.run_id != Message.run_id)
     is_turn = sa.and_(is_question, Message.parent_rule.is_distinct_from("exact"))
     parent = sa.select(sa.case((is_turn, turn_end), else_=named.seq)).where(
-        named.id == Message.parent_message_id, named.flow_id == _FLOW, named.session_id == _SESSION
+        named.id == Message.parent_message_id, named.session_uuid == _SESSION
     )
     before_in_run = sa.select(sa.func.max(earlier.seq)).where(
         earlier.run_id == Message.run_id, earlier.seq < Message.seq
     )
     first_link = sa.select(sa.func.min(linked.seq)).where(
-        linked.flow_id == _FLOW, linked.session_id == _SESSION, linked.parent_message_id.is_not(None)
+        linked.session_uuid == _SESSION, linked.parent_message_id.is_not(None)
     )
     from_here_on = sa.case((Message.parent_rule == "linked", NEWEST), else_=Message.seq)
     begins = sa.case((first_link.scalar_subquery() <= from_here_on, sa.null()), else_=previous)
@@ -104,8 +105,8 @@ def _follows(previous: sa.SQLColumnExpression[int | None]) -> sa.SQLColumnExpres
 
 def _links() -> AnySelect:
     other = aliased(Message)
-    of_session = sa.and_(other.flow_id == _FLOW, other.session_id == _SESSION)
-    previous = sa.select(sa.func.max(other.seq)).where(of_session, other.seq < Message.seq).scalar_subquery()
+    in_session = other.session_uuid == _SESSION
+    previous = sa.select(sa.func.max(other.seq)).where(in_session, other.seq < Message.seq).scalar_subquery()
     columns = (Message.seq, Message.id, Message.run_id, Message.role, Message.parent_message_id, _follows(previous))
     return sa.select(*columns).where(_OF_SESSION)
 
@@ -113,7 +114,7 @@ def _links() -> AnySelect:
 def _neighbors() -> AnySelect:
     other = aliased(Message)
     after = sa.select(sa.func.min(other.seq)).where(other.seq > Message.seq)
-    in_session = after.where(other.flow_id == _FLOW, other.session_id == _SESSION).scalar_subquery()
+    in_session = after.where(other.session_uuid == _SESSION).scalar_subquery()
     in_run = after.where(other.run_id == Message.run_id).scalar_subquery()
     return _LINKS_AT.add_columns(in_session, in_run)
 
@@ -276,7 +277,7 @@ def contents(db: OrmSession, flow_id: UUID, session_id: str, *, limit: int) -> I
 
 
 def _of_session(flow_id: UUID, session_id: str, role: str | None) -> list[sa.ColumnElement[bool]]:
-    mine = [Message.flow_id == flow_id, Message.session_id == session_id]
+    mine = [Message.session_uuid == key_of(flow_id, session_id)]
     return mine if role is None else [*mine, Message.role == role]
 
 

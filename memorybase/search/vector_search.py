@@ -122,7 +122,6 @@ def _plan(db: OrmSession, services: Services, target: Target, request: SearchReq
         if indexes.finds_sessions(services.vectors, target.collection):
             sessions = search_queries.session_ids_of(db, target.flow_id, **scope, at_most=SESSIONS_SELECTED)
             if sessions is not None:
-                # No chunk of a session's former name is missed: a rename is a new version of its messages.
                 of_sessions = {"session_id": {"$in": list(sessions)}}
                 return Plan(target, None, tuple((of_sessions, limit) for limit in limits if sessions))
         else:
@@ -133,16 +132,24 @@ def _plan(db: OrmSession, services: Services, target: Target, request: SearchReq
                     id_ for message_id, each in held.items() for id_ in chunk_ids.chunk_ids(base_id, message_id, *each)
                 ]
                 return Plan(target, chunks, ())
-    where = _store_filter(request)
+    where = _store_filter(request, _names(db, target, request))
     filters = [None] if where is None else [None, where]
     return Plan(target, None, tuple((each, limit) for each in filters for limit in limits))
 
 
-def _store_filter(request: SearchRequest) -> dict[str, Any] | None:
+def _names(db: OrmSession, target: Target, request: SearchRequest) -> Sequence[str]:
+    """The ids under which the store has the session of the request: two while its rename is not done."""
+    if request.session_id is None:
+        return ()
+    scope = {"session_id": request.session_id, "end_user_id": None}
+    return search_queries.session_ids_of(db, target.flow_id, **scope, at_most=1) or [request.session_id]
+
+
+def _store_filter(request: SearchRequest, names: Sequence[str]) -> dict[str, Any] | None:
     """The filters that a chunk's own metadata can answer."""
     conditions: list[dict[str, Any]] = []
-    if request.session_id is not None:
-        conditions.append({"session_id": request.session_id})
+    if names:
+        conditions.append({"session_id": names[0] if len(names) == 1 else {"$in": list(names)}})
     if request.end_user_id is not None:
         conditions.append({"end_user_id": request.end_user_id})
     if request.roles is not None:

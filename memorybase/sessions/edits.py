@@ -21,10 +21,8 @@ from memorybase.ingestion import edit, scheduler
 from memorybase.keyword_index import index
 from memorybase.models import Message
 from memorybase.queries import (
-    cursors,
     deleted_messages,
     holds,
-    jobs,
     ledger,
     memory_bases,
     memory_uses,
@@ -42,7 +40,7 @@ from memorybase.queries.ownership import not_found, require_locked_session, shar
 from memorybase.queries.sessions import SessionRow
 from memorybase.quotas import people
 from memorybase.services import Services
-from memorybase.sessions import erasure, receipts, relinking
+from memorybase.sessions import erasure, receipts, relinking, renaming
 from memorybase.sessions.erasure import Erasure
 from memorybase.sessions.receipts import ErasureReceipt
 from memorybase.standing import index as standing
@@ -222,6 +220,8 @@ def update_session(
 ) -> None:
     """Rename a session, replace its metadata, or set when it expires. Raises NotFound, SessionConflict if the new id
     exists, InvalidRequest."""
+    if new_session_id is not None:
+        renaming.finish(services, flow_id, session_id)
     with services.database.transaction() as db:
         if new_session_id is not None:
             memory_bases.share_bases_of_flow(db, flow_id)
@@ -233,31 +233,10 @@ def update_session(
             sessions.update(db, session, metadata=metadata)
         if expiry is not None:
             sessions.update(db, session, expires_at=expiry.expires_at(clock.now(db)))
-        if new_session_id is None or new_session_id == session_id:
-            return
-        if (other := sessions.fetch_session(db, flow_id, new_session_id)) is not None:
-            state = "exists" if other.deleted_at is None else "was deleted and is not removed everywhere yet: try later"
-            raise errors.SessionConflict(
-                f"A session with this id {state}", field="new_session_id", value=new_session_id
-            )
-        db.flush()
-        now = clock.now(db)
-        base_ids = [base.id for base in bases]
-        for progress in cursors.lock_rows(db, base_ids, session_id):
-            former = [*(progress.renamed_from or ()), session_id]
-            audit_at = scheduler.audit_time(now, services.settings)
-            cursors.update(db, progress, renamed_from=former, audit_at=audit_at)
-        # A worker with a job of this session still has the old id: take its claim away.
-        active = [jobs.active_job(db, base_id, session_id) for base_id in base_ids]
-        jobs.cancel_jobs(db, [job.id for job in active if job], now, "the session was renamed")
-        jobs.rename_session(db, base_ids, session_id, new_session_id)
-        sessions.rename_session(db, session, new_session_id)
-        memory_uses.rename_session(db, flow_id, session_id, new_session_id)
-        db.expire_all()
-        # The session's id is part of every chunk's metadata.
-        messages.raise_versions(db, flow_id, new_session_id)
-        bases = memory_bases.share_bases_of_flow(db, flow_id)
-        scheduler.mark_edited(db, services, bases, new_session_id, None, now)
+        if new_session_id is not None and new_session_id != session_id:
+            renaming.rename(db, services, bases, session, new_session_id)
+    if new_session_id is not None:
+        renaming.finish(services, flow_id, new_session_id)
 
 
 def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> ErasureReceipt:
@@ -272,6 +251,7 @@ def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id:
 
 def erase_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> Erasure:
     """`delete_session` without a receipt."""
+    renaming.finish(services, flow_id, session_id)
     with services.database.transaction() as db:
         bases = share_bases(db, user_id, flow_id)
         session = sessions.lock_session(db, flow_id, session_id)

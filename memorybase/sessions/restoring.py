@@ -227,7 +227,7 @@ def _row(
     document = index.analyze(services, row["role"], row["content"])
     return {
         **row,
-        "session_id": session.session_id,
+        "session_uuid": session.id,
         "version": max(row["version"], past.version if past else 0) + 1,
         "parent_message_id": parent,
         "parent_rule": rule,

@@ -373,6 +373,9 @@ def upgrade() -> None:
         sa.Column("last_captured_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("deleted_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("former_id", sa.String(length=128), nullable=True),
+        sa.Column("renamed_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("renamed_seq", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("metadata", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
         sa.ForeignKeyConstraint(["flow_id"], ["flows.id"], name=op.f("fk_sessions_flow_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_sessions")),
@@ -421,6 +424,14 @@ def upgrade() -> None:
         unique=False,
         postgresql_where=sa.text("expires_at IS NOT NULL"),
         sqlite_where=sa.text("expires_at IS NOT NULL"),
+    )
+    op.create_index(
+        "ix_sessions_renamed",
+        "sessions",
+        ["renamed_at"],
+        unique=False,
+        postgresql_where=sa.text("renamed_at IS NOT NULL"),
+        sqlite_where=sa.text("renamed_at IS NOT NULL"),
     )
     op.create_table(
         "spoken_languages",
@@ -588,7 +599,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.Column("memory_base_id", sa.Uuid(), nullable=False),
         sa.Column("flow_id", sa.Uuid(), nullable=False),
-        sa.Column("session_id", sa.String(length=128), nullable=False),
+        sa.Column("session_uuid", sa.Uuid(), nullable=False),
         sa.Column("who", sa.String(length=200), nullable=False),
         sa.Column("what", sa.Text(), nullable=False),
         sa.Column("when_text", sa.String(length=200), nullable=True),
@@ -606,22 +617,18 @@ def upgrade() -> None:
             ["duplicate_of_id"], ["facts.id"], name=op.f("fk_facts_duplicate_of_id"), ondelete="SET NULL"
         ),
         sa.ForeignKeyConstraint(
-            ["flow_id", "session_id"],
-            ["sessions.flow_id", "sessions.session_id"],
-            name=op.f("fk_facts_flow_id_session_id"),
-            onupdate="CASCADE",
-            ondelete="CASCADE",
-        ),
-        sa.ForeignKeyConstraint(
             ["memory_base_id"], ["memory_bases.id"], name=op.f("fk_facts_memory_base_id"), ondelete="CASCADE"
         ),
         sa.ForeignKeyConstraint(
             ["superseded_by_id"], ["facts.id"], name=op.f("fk_facts_superseded_by_id"), ondelete="SET NULL"
         ),
+        sa.ForeignKeyConstraint(
+            ["session_uuid"], ["sessions.id"], name=op.f("fk_facts_session_uuid"), ondelete="CASCADE"
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_facts")),
     )
     op.create_index("ix_facts_page", "facts", ["memory_base_id", "created_at", "id"], unique=False)
-    op.create_index("ix_facts_session", "facts", ["flow_id", "session_id"], unique=False)
+    op.create_index("ix_facts_session", "facts", ["session_uuid"], unique=False)
     op.create_index("ix_facts_duplicate_of", "facts", ["duplicate_of_id"], unique=False)
     op.create_index("ix_facts_superseded_by", "facts", ["superseded_by_id"], unique=False)
     op.create_table(
@@ -758,7 +765,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.Column("external_id", sa.String(length=128), nullable=True),
         sa.Column("flow_id", sa.Uuid(), nullable=False),
-        sa.Column("session_id", sa.String(length=128), nullable=False),
+        sa.Column("session_uuid", sa.Uuid(), nullable=False),
         sa.Column("run_id", sa.Uuid(), nullable=False),
         sa.Column("node_id", sa.String(length=128), nullable=False),
         sa.Column("index", sa.Integer(), nullable=False),
@@ -767,19 +774,13 @@ def upgrade() -> None:
         sa.Column("few_shots", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["flow_id", "session_id"],
-            ["sessions.flow_id", "sessions.session_id"],
-            name=op.f("fk_node_executions_flow_id_session_id"),
-            onupdate="CASCADE",
-            ondelete="CASCADE",
-        ),
         sa.ForeignKeyConstraint(["flow_id"], ["flows.id"], name=op.f("fk_node_executions_flow_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["session_uuid"], ["sessions.id"], name=op.f("fk_node_executions_session_uuid"), ondelete="CASCADE"
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_node_executions")),
     )
-    op.create_index(
-        "ix_node_executions_node", "node_executions", ["flow_id", "session_id", "node_id", "run_id"], unique=False
-    )
+    op.create_index("ix_node_executions_node", "node_executions", ["session_uuid", "node_id", "run_id"], unique=False)
     op.create_index(
         "uq_node_executions_external_id",
         "node_executions",
@@ -854,17 +855,13 @@ def upgrade() -> None:
         "runs",
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.Column("flow_id", sa.Uuid(), nullable=False),
-        sa.Column("session_id", sa.String(length=128), nullable=False),
+        sa.Column("session_uuid", sa.Uuid(), nullable=False),
         sa.Column("external_id", sa.String(length=128), nullable=True),
         sa.Column("fingerprint", sa.LargeBinary(length=32), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("key_id", sa.Uuid(), nullable=True),
         sa.ForeignKeyConstraint(
-            ["flow_id", "session_id"],
-            ["sessions.flow_id", "sessions.session_id"],
-            name=op.f("fk_runs_flow_id_session_id"),
-            onupdate="CASCADE",
-            ondelete="CASCADE",
+            ["session_uuid"], ["sessions.id"], name=op.f("fk_runs_session_uuid"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_runs")),
     )
@@ -877,7 +874,7 @@ def upgrade() -> None:
         postgresql_where=sa.text("external_id IS NOT NULL"),
         sqlite_where=sa.text("external_id IS NOT NULL"),
     )
-    op.create_index("ix_runs_session", "runs", ["flow_id", "session_id", "created_at", "id"], unique=False)
+    op.create_index("ix_runs_session", "runs", ["session_uuid", "created_at", "id"], unique=False)
     op.create_index(
         "ix_runs_key",
         "runs",
@@ -996,7 +993,7 @@ def upgrade() -> None:
         "messages",
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.Column("flow_id", sa.Uuid(), nullable=False),
-        sa.Column("session_id", sa.String(length=128), nullable=False),
+        sa.Column("session_uuid", sa.Uuid(), nullable=False),
         sa.Column("run_id", sa.Uuid(), nullable=False),
         sa.Column("external_id", sa.String(length=128), nullable=True),
         sa.Column("seq", sa.BigInteger(), nullable=False),
@@ -1026,16 +1023,12 @@ def upgrade() -> None:
         sa.Column("edited_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("muted", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("pinned", sa.Boolean(), server_default=sa.false(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["flow_id", "session_id"],
-            ["sessions.flow_id", "sessions.session_id"],
-            name=op.f("fk_messages_flow_id_session_id"),
-            onupdate="CASCADE",
-            ondelete="CASCADE",
-        ),
         sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name=op.f("fk_messages_run_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["session_uuid"], ["sessions.id"], name=op.f("fk_messages_session_uuid"), ondelete="CASCADE"
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_messages")),
-        sa.UniqueConstraint("flow_id", "session_id", "seq", name=op.f("uq_messages_flow_id_session_id_seq")),
+        sa.UniqueConstraint("session_uuid", "seq", name=op.f("uq_messages_session_uuid_seq")),
     )
     op.create_index(
         "ix_messages_children",
@@ -1045,12 +1038,12 @@ def upgrade() -> None:
         postgresql_where=sa.text("parent_message_id IS NOT NULL"),
         sqlite_where=sa.text("parent_message_id IS NOT NULL"),
     )
-    op.create_index("ix_messages_dialogue", "messages", ["flow_id", "session_id", "is_dialogue", "seq"], unique=False)
-    op.create_index("ix_messages_outputs", "messages", ["flow_id", "session_id", "is_output", "seq"], unique=False)
+    op.create_index("ix_messages_dialogue", "messages", ["session_uuid", "is_dialogue", "seq"], unique=False)
+    op.create_index("ix_messages_outputs", "messages", ["session_uuid", "is_output", "seq"], unique=False)
     op.create_index(
         "ix_messages_parents",
         "messages",
-        ["flow_id", "session_id", "seq"],
+        ["session_uuid", "seq"],
         unique=False,
         postgresql_where=sa.text("parent_message_id IS NOT NULL"),
         sqlite_where=sa.text("parent_message_id IS NOT NULL"),
@@ -1107,6 +1100,7 @@ def upgrade() -> None:
         sa.Column("generation", sa.Integer(), nullable=False),
         sa.Column("flow_id", sa.Uuid(), nullable=False),
         sa.Column("session_id", sa.String(length=128), nullable=False),
+        sa.Column("session_uuid", sa.Uuid(), nullable=False),
         sa.Column("start_seq", sa.BigInteger(), nullable=False),
         sa.Column("cursor_id", sa.Uuid(), nullable=True),
         sa.Column("cursor_seq", sa.BigInteger(), nullable=False),
@@ -1144,6 +1138,12 @@ def upgrade() -> None:
             "session_id",
             "generation",
             name=op.f("uq_session_progress_memory_base_id_session_id_generation"),
+        ),
+        sa.UniqueConstraint(
+            "memory_base_id",
+            "session_uuid",
+            "generation",
+            name=op.f("uq_session_progress_memory_base_id_session_uuid_generation"),
         ),
     )
     op.create_index("ix_session_progress_audit", "session_progress", ["audit_at"], unique=False)

@@ -33,17 +33,17 @@ memory_bases ix_memory_bases_flow_id 20 1
 memory_bases ix_memory_bases_page 20 20 1 1
 memory_bases sqlite_autoindex_memory_bases_1 20 1
 memory_bases sqlite_autoindex_memory_bases_2 20 20 1
-messages ix_messages_dialogue 12100 605 11 11 1
-messages ix_messages_outputs 12100 605 11 8 1
+messages ix_messages_dialogue 12100 11 11 1
+messages ix_messages_outputs 12100 11 8 1
 messages ix_messages_page 12100 605 1 1 1 1
 messages ix_messages_position 12100 1
 messages ix_messages_run 12100 2 1
 messages sqlite_autoindex_messages_1 12100 1
-messages sqlite_autoindex_messages_2 12100 605 11 1
+messages sqlite_autoindex_messages_2 12100 11 1
 postings ix_postings_position 220273 19
 postings postings 220273 5 1
 runs ix_runs_page 6339 317 1 1
-runs ix_runs_session 6339 317 6 1 1
+runs ix_runs_session 6339 6 1 1
 runs sqlite_autoindex_runs_1 6339 1
 session_progress ix_session_progress_audit 1200 1200
 session_progress ix_session_progress_idle 1200 1200
@@ -52,6 +52,7 @@ session_progress ix_session_progress_session 1200 60 1
 session_progress ix_session_progress_totals 1200 60 60 7 1
 session_progress sqlite_autoindex_session_progress_1 1200 1
 session_progress sqlite_autoindex_session_progress_2 1200 60 1 1
+session_progress sqlite_autoindex_session_progress_3 1200 60 1 1
 sessions ix_sessions_behind 26 2 1
 sessions ix_sessions_end_user 1200 60 6 1 1
 sessions ix_sessions_page 1200 60 1 1
@@ -118,6 +119,7 @@ def _of_postgresql(connection: sa.Connection, lines: Sequence[tuple[str, str, st
     of_sessions = rows["session_progress"]
     alike = {
         "session_id": of_sessions,
+        "session_uuid": of_sessions,
         "progress_id": of_sessions,
         "end_user_id": of_sessions // 5,
         "run_id": rows["runs"],

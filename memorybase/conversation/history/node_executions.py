@@ -179,10 +179,11 @@ def _put(
 ) -> tuple[NodeExecutionView, bool]:
     with services.database.transaction() as db:
         check_flow(db, user_id, flow_id)
-        if not sessions.share_session(db, flow_id, session_id):
-            sessions.open_session(db, flow_id=flow_id, session_id=session_id, end_user_id=None)
+        session_uuid = sessions.share_session(db, flow_id, session_id)
+        if session_uuid is None:
+            session_uuid = sessions.open_session(db, flow_id=flow_id, session_id=session_id, end_user_id=None).id
         run_id = caller_ids.in_flow(db, flow_id, given_run)  # with the session locked: a capture may store it now
-        _check_run(db, flow_id, session_id, run_id)
+        _check_run(db, flow_id, session_uuid, run_id)
         given = _identity(user_id, run_id, new)
         stored = queries.executions_of_ids(db, given.in_flow(flow_id))
         row = next((each for each in stored.values() if each.flow_id == flow_id), None)
@@ -194,16 +195,16 @@ def _put(
             row = NodeExecution(id=caller_ids.free(db, flow_id, given, stored), flow_id=flow_id, created_at=past or now)
             row.external_id = None if new.id is None else given.external_id_of(row.id)
             db.add(row)
-        row.session_id, row.run_id = session_id, run_id
+        row.session_uuid, row.run_id = session_uuid, run_id
         row.node_id, row.index, row.status = new.node_id, new.index, new.status
         row.outputs, row.few_shots, row.updated_at = new.outputs, new.few_shots, now
         db.flush()
         return _view(row), is_new
 
 
-def _check_run(db: OrmSession, flow_id: UUID, session_id: str, run_id: UUID) -> None:
+def _check_run(db: OrmSession, flow_id: UUID, session_uuid: UUID, run_id: UUID) -> None:
     run = runs.fetch_run(db, run_id)
-    if run is None or run.flow_id != flow_id or run.session_id == session_id:
+    if run is None or run.flow_id != flow_id or run.session_uuid == session_uuid:
         return
     raise errors.RunConflict("The run belongs to another session", field="run_id", value=run_id)
 

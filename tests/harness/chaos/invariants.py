@@ -208,10 +208,10 @@ class Sampler(threading.Thread):
                 job.cursor_id,
                 job.embedder,
                 job.chunker,
-                job.session_id,
+                job.active_in,
             ).where(job.state.in_(ACTIVE_STATES))
         ).all()
-        for sessions, times in Counter((found.memory_base_id, found.session_id) for found in active).items():
+        for sessions, times in Counter((found.memory_base_id, found.active_in) for found in active).items():
             if times > 1:
                 self.violations.append(f"{times} active jobs of {sessions}")
         for found in active:

@@ -153,7 +153,9 @@ TAMPERED: dict[str, tuple[Tamper, tuple[str, ...], int, int]] = {
         0,
     ),
     "another session": (
-        lambda rest: rest.update("messages", "session_id = 'two', seq = 99", rest.system),
+        lambda rest: rest.update(
+            "messages", "session_uuid = (SELECT id FROM sessions WHERE session_id = 'two'), seq = 99", rest.system
+        ),
         ("messages with another content or place: 1",),
         1,
         0,

@@ -23,7 +23,7 @@ from harness.world import World
 from memorybase.conversation.context import ContextRequest, build_context
 from memorybase.database.paging import PageRequest
 from memorybase.import_export import exporter
-from memorybase.keyword_index import index, packing
+from memorybase.keyword_index import index, orphans, packing
 from memorybase.memory_bases import consistency, deletion, reconcile, regenerate
 from memorybase.models import Base
 from memorybase.queries import keyword_index, search_pending, token_vectors
@@ -196,6 +196,7 @@ def long_operations(world: World, base: UUID) -> dict[str, Callable[[], object]]
         "export": lambda: list(exporter.export(services, exporter.ExportScope(user_id=user_id))),
         "reindex": lambda: list(index.reindex(_in_german(world))),
         "pack": lambda: packing.pack(services),
+        "orphans": lambda: orphans.collect(services),
         "retention": lambda: (flows.update_flow(services, user_id, flow_id, {"retain_days": 1}), world.sweep()),
         "rename of a session": lambda: edits.update_session(
             services, user_id, flow_id, "session 4", new_session_id="other name"
@@ -293,9 +294,14 @@ def test_pending_messages_are_read_session_by_session(large: tuple[World, UUID])
         else:
             explained = connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {statement}", parameters).scalar_one()
             nodes = _nodes(explained[0]["Plan"])
-            reads = [node.get("Index Cond", "") for node in nodes if node.get("Relation Name") == "messages"]
+            conditions = ("Index Cond", "Recheck Cond")
+            reads = [
+                " ".join(node.get(name, "") for name in conditions)
+                for node in nodes
+                if node.get("Relation Name") == "messages"
+            ]
     assert reads
-    assert all("session_id" in read or "id = " in read or "(id=?)" in read for read in reads), reads
+    assert all("session_uuid" in read or "id = " in read or "(id=?)" in read for read in reads), reads
 
 
 class Step(NamedTuple):

@@ -54,13 +54,13 @@ def fill(world: World, session_id: str, count: int) -> None:
         db.add(conversation)
         db.flush()
         run_id = uuid4()
-        db.add(Run(id=run_id, flow_id=world.flow_id, session_id=session_id, created_at=now))
+        db.add(Run(id=run_id, flow_id=world.flow_id, session_uuid=conversation.id, created_at=now))
         db.flush()
         rows = [
             {
                 "id": uuid4(),
                 "flow_id": world.flow_id,
-                "session_id": session_id,
+                "session_uuid": conversation.id,
                 "run_id": run_id,
                 "seq": seq,
                 "role": "assistant",
@@ -149,7 +149,7 @@ def test_the_order_of_jobs_is_found_without_reading_the_queue(world: World) -> N
             (step,) = scans(world, statement, parameters) or ["INDEX"]
             assert "INDEX" in step, statement  # read in order, up to the limit
         else:
-            assert rows_touched(world, statement, parameters) <= 5, statement
+            assert rows_touched(world, statement, parameters) <= 2 * 5, statement  # each with its session
 
 
 def test_ended_jobs_are_found_without_reading_those_that_stay(world: World) -> None:
@@ -203,7 +203,7 @@ def test_a_search_for_one_end_user_reads_only_their_messages(world: World, monke
     if world.services.database.is_sqlite:
         with world.services.database.engine.connect() as connection:
             plan = [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
-        assert all("session_id=?" in step for step in plan), plan
+        assert all("session_uuid=?" in step for step in plan), plan
     else:
         assert rows_touched(world, statement, parameters) <= 5
 
@@ -281,8 +281,8 @@ def test_a_view_reads_only_the_messages_that_it_returns(world: World) -> None:
                     plan = [r.detail for r in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
                 assert not any(step.startswith("SCAN") or "TEMP B-TREE" in step for step in plan), plan
             else:
-                # The rows of the last page, and to each the one before it in its run.
-                assert rows_touched(world, statement, parameters) <= 4 * session_reader.LONGEST_TURN, statement
+                # The session, the rows of the last page, and to each the one before it in its run.
+                assert rows_touched(world, statement, parameters) <= 4 * session_reader.LONGEST_TURN + 1, statement
 
     check(10)
     world.say("long", {"role": "user", "content": "go on"}, "yes")
@@ -297,7 +297,8 @@ def test_an_activity_reads_only_its_window(world: World) -> None:
     fill(world, "long", HISTORY)
     long_ago = datetime.now(UTC) - timedelta(days=3)
     with world.services.database.transaction() as db:
-        row = SessionProgress(id=uuid4(), memory_base_id=base, generation=1, flow_id=world.flow_id, session_id="long")
+        of_session = {"flow_id": world.flow_id, "session_id": "long", "session_uuid": db.scalar(sa.select(Session.id))}
+        row = SessionProgress(id=uuid4(), memory_base_id=base, generation=1, **of_session)
         db.add(row)
         db.flush()
         db.execute(sa.update(Message).values(captured_at=long_ago))
@@ -339,7 +340,7 @@ def test_an_activity_reads_only_its_window(world: World) -> None:
             assert rows_touched(world, statement, parameters) <= 10, statement
 
 
-def add_passed_sessions(world: World, flow_ids: list[UUID], count: int, at: datetime) -> None:
+def add_passed_sessions(world: World, flow_ids: list[UUID], count: int, at: datetime) -> list[UUID]:
     """As many sessions in each flow, marked as passed."""
     rows = [
         {
@@ -360,6 +361,7 @@ def add_passed_sessions(world: World, flow_ids: list[UUID], count: int, at: date
     ]
     with world.services.database.transaction() as db:
         db.execute(sa.insert(core(Session)), rows)
+    return [row["id"] for row in rows]
 
 
 def test_sessions_of_a_window_are_counted_in_the_index_of_latest_sessions(world: World) -> None:
@@ -403,16 +405,15 @@ def test_messages_that_wait_are_read_session_by_session(world: World) -> None:
     world.new_base(threshold=100)
     now = datetime.now(UTC)
     sessions_, each = 1_000, 10
-    add_passed_sessions(world, [world.flow_id], sessions_, now)
     runs = [
-        {"id": uuid4(), "flow_id": world.flow_id, "session_id": f"passed {number}", "created_at": now}
-        for number in range(sessions_)
+        {"id": uuid4(), "flow_id": world.flow_id, "session_uuid": session, "created_at": now}
+        for session in add_passed_sessions(world, [world.flow_id], sessions_, now)
     ]
     rows = [
         {
             "id": uuid4(),
             "flow_id": world.flow_id,
-            "session_id": run["session_id"],
+            "session_uuid": run["session_uuid"],
             "run_id": run["id"],
             "seq": seq,
             "role": "assistant",
@@ -447,7 +448,7 @@ def test_messages_that_wait_are_read_session_by_session(world: World) -> None:
         with world.services.database.engine.connect() as connection:
             plan = [step.detail for step in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {reading[0]}", reading[1])]
         (step,) = [step for step in plan if step.startswith(("SEARCH messages", "SCAN messages"))]
-        assert "session_id=?" in step, step
+        assert "session_uuid=?" in step, step
     else:
         assert rows_touched(world, *reading) < 3 * sessions_, "all sessions are read, and few messages"
 
@@ -557,14 +558,16 @@ def _fill_uses(world: World, count: int, each: int) -> None:
     names = [
         {"session_id": f"session {n}", "end_user_id": f"person {n}", "flow_id": world.flow_id} for n in range(count)
     ]
+    ids = {name["session_id"]: uuid4() for name in names}
     runs = [(uuid4(), name) for name in names for _ in range(each)]
     rows = {
         Session: [
-            name | {"id": uuid4(), "last_seq": 0, "created_at": now, "last_captured_at": now, "metadata": {}}
+            name
+            | {"id": ids[name["session_id"]], "last_seq": 0, "created_at": now, "last_captured_at": now, "metadata": {}}
             for name in names
         ],
         Run: [
-            {"id": run_id, "flow_id": name["flow_id"], "session_id": name["session_id"], "created_at": now}
+            {"id": run_id, "flow_id": name["flow_id"], "session_uuid": ids[name["session_id"]], "created_at": now}
             for run_id, name in runs[::2]
         ],
         MemoryUse: [

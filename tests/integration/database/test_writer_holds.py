@@ -139,9 +139,18 @@ def delete_flow(world: World, _: UUID) -> None:
         wait_until(lambda: session_deletion.finish_flow_deletion(world.services, world.flow_id))
 
 
+def rename(world: World, base: UUID) -> None:
+    edits.update_session(world.services, world.user_id, world.flow_id, "long", new_session_id="renamed")
+    assert {job.session_id for job in world.jobs(base)} == {"renamed"}
+    with world.services.database.reading() as db:
+        raised = sa.select(sa.func.count()).select_from(Message).where(Message.version > 1)
+        assert db.scalar(raised) == LONG
+
+
 ACTS: dict[str, Callable[[World, UUID], object]] = {
     "erase a person": erase,
     "delete a flow": delete_flow,
+    "rename a session": rename,
     "regenerate": lambda world, base: regenerate.regenerate(world.services, world.user_id, base),
     "delete a memory base": lambda world, base: deletion.delete_memory_base(world.services, world.user_id, base),
 }

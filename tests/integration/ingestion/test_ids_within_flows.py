@@ -222,7 +222,7 @@ def test_an_id_from_before_ids_were_unique_within_flows_still_names_its_message(
             sa.insert(Run).values(
                 id=old_run,
                 flow_id=world.flow_id,
-                session_id="s",
+                session_uuid=stored.session_uuid,
                 external_id=None,
                 fingerprint=stored.fingerprint,
                 created_at=stored.created_at,

@@ -64,6 +64,9 @@ QUICK_CONSTANTS = {
 # Enough for a test run; --hypothesis-profile=long goes on for as long as one likes.
 BOUNDED = settings(max_examples=20, stateful_step_count=40, derandomize=True, database=None)
 
+CAPTURED_UNTIL = (
+    "SELECT m.id FROM messages m JOIN sessions s ON s.id = m.session_uuid WHERE s.session_id = ? AND m.captured_at <= ?"
+)
 RESTORABLE_UNTIL = (
     "SELECT r.message_id FROM restorable_messages r JOIN sessions s ON s.id = r.session_uuid "
     "WHERE s.session_id = ? AND replace(substr(json_extract(r.message, '$.captured_at'), 1, 26), 'T', ' ') <= ?"
@@ -183,13 +186,13 @@ class Protocol(RuleBasedStateMachine):
         message_id = one_of(list(self.alive), which)
         session = self.alive[message_id].session
         until, row = self.sql.execute(
-            "SELECT m.captured_at, s.id FROM messages m JOIN sessions s ON s.session_id = m.session_id WHERE m.id = ?",
+            "SELECT m.captured_at, s.id FROM messages m JOIN sessions s ON s.id = m.session_uuid WHERE m.id = ?",
             [message_id.hex],
         ).fetchone()
         expired = {
             UUID(each)
             for query in (
-                "SELECT id FROM messages WHERE session_id = ? AND captured_at <= ?",
+                CAPTURED_UNTIL,
                 RESTORABLE_UNTIL,
             )
             for (each,) in self.sql.execute(query, [session, until])
@@ -417,7 +420,12 @@ class Protocol(RuleBasedStateMachine):
 
     @invariant()
     def what_was_acknowledged_is_there(self) -> None:
-        stored = {UUID(row[0]): row[1] for row in self.sql.execute("SELECT id, session_id FROM messages")}
+        stored = {
+            UUID(row[0]): row[1]
+            for row in self.sql.execute(
+                "SELECT m.id, s.session_id FROM messages m JOIN sessions s ON s.id = m.session_uuid"
+            )
+        }
         assert stored == {message_id: known.session for message_id, known in self.alive.items()}
 
     @invariant()
@@ -451,7 +459,7 @@ class Protocol(RuleBasedStateMachine):
             "SELECT l.message_id FROM ledger l JOIN messages m ON m.id = l.message_id "
             "JOIN session_progress r ON r.id = l.progress_id "
             "WHERE (l.version = m.version OR r.dirty = r.repaired) "
-            "AND (m.seq > r.cursor_seq OR m.seq <= r.start_seq OR m.session_id <> r.session_id)"
+            "AND (m.seq > r.cursor_seq OR m.seq <= r.start_seq OR m.session_uuid <> r.session_uuid)"
         )
 
     @invariant()

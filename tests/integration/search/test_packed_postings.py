@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from harness.index import assert_index_exact
+from harness.index import assert_index_exact, stored_postings, wanted_postings
+from harness.statements import recorded
 from harness.world import World
 
 from memorybase.database.paging import PageRequest
-from memorybase.keyword_index import index, packing
-from memorybase.models import Posting, Session
+from memorybase.keyword_index import index, orphans, packing
+from memorybase.models import Message, Posting, Session
 from memorybase.queries import posting_blocks, text_filter
 from memorybase.queries import sessions as session_queries
 from memorybase.queries.messages import MessageQuery
@@ -47,6 +48,17 @@ def pack(world: World) -> None:
         while packing.pack(world.services) >= packing.PAGES_A_PASS:
             pass
     assert unpacked(world) == 0
+
+
+def collect(world: World) -> int:
+    """Walk over the whole index: rows that named a message that is gone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(orphans, "PAGE", 10)
+        patch.setattr(orphans, "_walks", {world.services.database: orphans._Walk(orphans._FIRST)})
+        removed = 0
+        while not orphans._walks[world.services.database].not_before:
+            removed += orphans.collect(world.services)
+    return removed
 
 
 def unpacked(world: World) -> int:
@@ -160,9 +172,39 @@ def test_what_is_captured_edited_and_deleted_meanwhile_is_in_it_once(world: Worl
         changing = pool.submit(change)
         while not ended.is_set() and not changing.done():
             packing.pack(world.services)
+            collect(world)
         changing.result()
     assert blocks(world) > 0
     assert_index_exact(world)
+
+
+@pytest.mark.both_databases
+def test_postings_whose_message_is_gone_are_collected(world: World) -> None:
+    rng = random.Random(6)
+    talk(world, rng, turns=15)
+    pack(world)
+    talk(world, rng, turns=5)
+    assert collect(world) == 0
+    with world.services.database.transaction() as db:  # as a version did that left their postings
+        is_gone = sa.or_(Message.session_id == "session 3", Message.seq % 3 == 0)
+        assert db.execute(sa.delete(Message).where(is_gone)).rowcount > 10  # type: ignore[attr-defined]
+    with world.services.database.reading() as db:
+        wanted = wanted_postings(db)
+        assert wanted.items() < stored_postings(db).items()
+    assert collect(world) > 0
+    with world.services.database.reading() as db:
+        assert stored_postings(db) == wanted
+    assert collect(world) == 0
+
+
+def test_the_walk_over_the_index_begins_anywhere_and_rests_at_its_end(world: World) -> None:
+    world.say("s", "zebra", "harbour")
+    pack(world)
+    assert world.sweep().orphans_removed == 0
+    with recorded(world.services.database.engine, "SELECT") as sent:
+        assert orphans.collect(world.services) == 0
+    assert sent == []
+    assert orphans._walks[world.services.database].after == orphans._FIRST
 
 
 def test_a_block_has_any_count_at_any_offset() -> None:

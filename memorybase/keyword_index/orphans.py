@@ -1,0 +1,50 @@
+"""The sweeper's step that deletes postings whose message is gone: versions before have left some.
+
+Postings have no foreign key to messages. Whoever deletes messages deletes their postings too, so that this finds
+nothing in an index that this version alone has written.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from memorybase.database.engine import Database
+from memorybase.queries import posting_blocks
+from memorybase.queries.posting_blocks import Place
+from memorybase.services import Services
+
+PAGE = 1_000  # rows of the index that one pass looks at, some 5 ms
+REST_SECONDS = 3_600.0  # after the last page of the index, before the first one again
+
+
+class _Walk(NamedTuple):
+    after: Place
+    not_before: float = 0.0  # on the monotonic clock
+
+
+_FIRST = Place(-(1 << 63), 0)
+_walks: WeakKeyDictionary[Database, _Walk] = WeakKeyDictionary()
+
+
+def collect(services: Services) -> int:
+    """Delete such postings from the next page of the index; how many rows were deleted or shortened."""
+    database = services.database
+    # The first walk of a process begins anywhere: with one process for each pass, every page has its turn too.
+    walk = _walks.get(database) or _Walk(Place(-secrets.randbits(52), 0))
+    if time.monotonic() < walk.not_before:
+        return 0
+    with database.reading() as db:
+        rows = posting_blocks.rows_after(db, walk.after, limit=PAGE)
+        is_clean = not posting_blocks.without_message(db, rows)
+    removed = 0
+    if not is_clean:
+        with database.transaction(durable=False) as db:
+            # Rows that another transaction has locked have their message, or are being deleted.
+            locked = posting_blocks.rows_after(db, walk.after, limit=PAGE, lock=True)
+            removed = posting_blocks.remove_without_message(db, locked)
+    is_last = len(rows) < PAGE
+    _walks[database] = _Walk(_FIRST, time.monotonic() + REST_SECONDS) if is_last else _Walk(rows[-1].place)
+    return removed
