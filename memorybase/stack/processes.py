@@ -47,6 +47,7 @@ class _Kept:
     pid: int | None = None
     started: float = 0.0
     deaths: int = 0  # in a row, each before STEADY_SECONDS
+    starts: int = 0
     noted: bool = True  # its pid is in its pid file
     retry_at: float = 0.0  # if the system refused to start it, for lack of memory for example
 
@@ -174,13 +175,18 @@ class Processes:
         )
 
     def _before_spawn(self, watcher: Watcher, **_: Any) -> bool:
-        # If a child died between two checks of circus, `after_reap` was not called.
-        self._clean_up(self._kept[watcher.name])
+        kept = self._kept[watcher.name]
+        if kept.pid is not None:  # it died between two checks of circus, which did not call `after_reap`
+            self._report(f"{watcher.name} ended; restarting it")
+        self._clean_up(kept)
         return True
 
     def _after_spawn(self, watcher: Watcher, pid: int, **_: Any) -> bool:
         kept = self._kept[watcher.name]
         kept.pid, kept.started = pid, time.monotonic()
+        kept.starts += 1
+        if kept.starts > 1:
+            self._report(f"{watcher.name} was restarted: process {pid}, restart {kept.starts - 1}")
         self._note_pid(kept)
         return True
 
