@@ -304,6 +304,17 @@ def _dead_letters(context: DoctorContext) -> str:
     return f"{count}. List them with: memorybase dead-letters list --memory NAME" if count else "none"
 
 
+def _quotas(context: DoctorContext) -> str:
+    from memorybase.database import clock
+    from memorybase.quotas import usage
+
+    _ = context.database_url
+    with context.services.database.reading() as db:
+        full = usage.used_up(db, context.settings, clock.now(db))
+    details = [f"{each.quota} is used up: {each.text.rstrip('.')}" for each in full]
+    return _fail_if(bool(full), "; ".join(details) or "none is used up")
+
+
 def _vectors(context: DoctorContext) -> str:
     count = context.vitals.mismatched_memory_bases
     detail = f"vectors are missing or left over in {plural(count, 'memory base')}"
@@ -384,6 +395,7 @@ CHECKS = (
     Check("dead letters", _dead_letters, _start),
     Check("keyword index", _keyword_index, lambda context: f"memorybase reindex{context.option}"),
     Check("token vectors", _token_vectors, lambda context: f"memorybase reconcile --repair{context.option}"),
+    Check("quotas", _quotas, lambda context: f"memorybase quotas show{context.option}, or set to raise one"),
     Check("coding agents", _coding_agents, lambda _: "memorybase hooks install AGENT, with the right --url and key"),
     Check("vectors", _vectors, lambda context: f"memorybase reconcile --repair{context.option}"),
 )

@@ -27,6 +27,7 @@ from memorybase.queries import statistics
 from memorybase.queries import webhooks as webhook_rows
 from memorybase.queries.problems import COUNT_TO
 from memorybase.queries.webhooks import DeadDeliveries
+from memorybase.quotas.usage import UsedUp, used_up
 from memorybase.services import Services
 
 # Due messages are ingested within seconds; after this long somebody should look.
@@ -49,8 +50,8 @@ class ProblemKind(StrEnum):
 
     part: a part of the stack does not answer. lost: a memory base has lost vectors. failed: messages could not be
     embedded. overdue: due messages wait for more than ten minutes. long: a job of a long message has run for more than
-    two minutes. webhook: a webhook was disabled because it failed, or did not get events. paused: somebody has paused
-    the memory base, or auto_capture is off, and messages wait.
+    two minutes. quota: a quota is used up, and calls are refused. webhook: a webhook was disabled because it failed,
+    or did not get events. paused: somebody has paused the memory base, or auto_capture is off, and messages wait.
     """
 
     PART = "part"
@@ -58,6 +59,7 @@ class ProblemKind(StrEnum):
     FAILED = "failed"
     OVERDUE = "overdue"
     LONG = "long"
+    QUOTA = "quota"
     WEBHOOK = "webhook"
     PAUSED = "paused"
 
@@ -113,6 +115,7 @@ class Problem:
             description="`part`: a part of the stack does not answer. `lost`: a memory base has lost vectors. "
             "`failed`: it has dead letters. `overdue`: due messages wait for more than ten minutes. "
             "`long`: a job of a long message has run for more than two minutes; others go on beside it. "
+            "`quota`: a quota is used up, and calls are refused. "
             "`webhook`: a webhook was disabled because it failed, or did not get events. `paused`: it "
             "is paused, or auto_capture is off, and messages wait."
         ),
@@ -164,6 +167,7 @@ def problems(services: Services, user_id: UUID, seconds: float = stack_parts.ANS
             waiting = problem_queries.waiting_jobs(db, user_id) if long.rows else 0
             oldest = statistics.oldest_due(db, user_id)
             hooks = failing_webhooks(db, user_id)
+            full = used_up(db, services.settings, now, user_id)
     except errors.DatabaseUnavailable as error:
         part = next(part for part in states if part.name == "database")
         found = [_of_part(part, error.message), *found]
@@ -175,6 +179,7 @@ def problems(services: Services, user_id: UUID, seconds: float = stack_parts.ANS
     if oldest is not None and now - oldest > OVERDUE and not is_explained:
         found.append(_overdue(services, oldest))
     found += [_long(row, waiting) for row in long.rows]
+    found += [_quota(services, each) for each in full]
     found += [_webhook(row) for row in hooks]
     found += [_paused(row) for row in paused.rows]
     hidden = sum(each.total - len(each.rows) for each in (lost, failed, paused, long))
@@ -249,6 +254,17 @@ def _long(row: AnyRow, waiting: int) -> Problem:
         memory_base_name=row.name,
         job_id=row.job_id,
         fixes=(Fix(FixAction.CANCEL, "Cancel", "DELETE", f"/v1/jobs/{row.job_id}"),),
+    )
+
+
+def _quota(services: Services, full: UsedUp) -> Problem:
+    command = stack_parts.command(services.settings, f"quotas show{f' --key {full.key_id}' if full.key_id else ''}")
+    return Problem(
+        kind=ProblemKind.QUOTA,
+        title=f"The quota {full.quota} is used up",
+        text=full.text,
+        since=None,
+        fixes=(Fix(FixAction.RUN_COMMAND, "Copy the command", command=command),),
     )
 
 
