@@ -97,6 +97,16 @@ class DoctorContext:
         _ = self.database_url
         return health.read_vitals(self.services)
 
+    @cached_property
+    def restore(self) -> str:
+        """How far the rebuild after a restore is; empty if none goes on."""
+        from memorybase.memory_bases.restore_progress import restore_progress
+
+        _ = self.database_url
+        with self.services.database.reading() as db:
+            found = restore_progress(db, self.settings)
+        return "" if found is None else f"{found.title}. {found.text}"
+
     @property
     def has_no_stack(self) -> bool:
         """Whether nothing runs in the data directory and no setting names services elsewhere."""
@@ -316,6 +326,8 @@ def _quotas(context: DoctorContext) -> str:
 
 
 def _vectors(context: DoctorContext) -> str:
+    if context.restore:  # no failure: it goes on by itself
+        return context.restore
     count = context.vitals.mismatched_memory_bases
     detail = f"vectors are missing or left over in {plural(count, 'memory base')}"
     return _fail_if(count > 0, detail if count else "complete in every memory base")
@@ -341,6 +353,8 @@ def _token_vectors(context: DoctorContext) -> str:
     with context.services.database.reading() as db:
         missing = token_vectors.count_missing(db)
         without = token_vectors.count_bases_without(db, embedder.model, embedder.token_encoding)
+    if context.restore:
+        return "rebuilt with the vectors"
     if without and not missing:
         return f"{plural(without, 'memory base')} without them, or with former ones; regenerate for better results"
     return _fail_if(missing > 0, f"missing for {plural(missing, 'message')}" if missing else "complete")

@@ -19,6 +19,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow
+from memorybase.memory_bases.restore_progress import restore_progress
 from memorybase.models import WebhookEndpoint
 from memorybase.operations import stack_parts
 from memorybase.operations.stack_parts import PartView
@@ -48,13 +49,15 @@ CAUSES = {
 class ProblemKind(StrEnum):
     """What is wrong, the worst first.
 
-    part: a part of the stack does not answer. lost: a memory base has lost vectors. failed: messages could not be
-    embedded. overdue: due messages wait for more than ten minutes. long: a job of a long message has run for more than
-    two minutes. quota: a quota is used up, and calls are refused. webhook: a webhook was disabled because it failed,
-    or did not get events. paused: somebody has paused the memory base, or auto_capture is off, and messages wait.
+    part: a part of the stack does not answer. restore: vectors are rebuilt after a restore. lost: a memory base has
+    lost vectors. failed: messages could not be embedded. overdue: due messages wait for more than ten minutes.
+    long: a job of a long message has run for more than two minutes. quota: a quota is used up, and calls are refused.
+    webhook: a webhook was disabled because it failed, or did not get events. paused: somebody has paused the memory
+    base, or auto_capture is off, and messages wait.
     """
 
     PART = "part"
+    RESTORE = "restore"
     LOST = "lost"
     FAILED = "failed"
     OVERDUE = "overdue"
@@ -112,8 +115,10 @@ class Problem:
     kind: Annotated[
         ProblemKind,
         Field(
-            description="`part`: a part of the stack does not answer. `lost`: a memory base has lost vectors. "
-            "`failed`: it has dead letters. `overdue`: due messages wait for more than ten minutes. "
+            description="`part`: a part of the stack does not answer. "
+            "`restore`: the vectors of memory bases are rebuilt after a restore; nothing needs to be done. "
+            "`lost`: a memory base has lost vectors. `failed`: it has dead letters. "
+            "`overdue`: due messages wait for more than ten minutes. "
             "`long`: a job of a long message has run for more than two minutes; others go on beside it. "
             "`quota`: a quota is used up, and calls are refused. "
             "`webhook`: a webhook was disabled because it failed, or did not get events. `paused`: it "
@@ -160,7 +165,8 @@ def problems(services: Services, user_id: UUID, seconds: float = stack_parts.ANS
     try:
         with services.database.reading() as db:
             now = clock.now(db)
-            lost = problem_queries.lost(db, user_id, MAX_OF_A_KIND)
+            restore = restore_progress(db, services.settings, user_id)
+            lost = problem_queries.lost(db, user_id, MAX_OF_A_KIND if restore is None else 0)
             failed = problem_queries.failed(db, user_id, MAX_OF_A_KIND)
             paused = problem_queries.paused(db, user_id, MAX_OF_A_KIND)
             long = problem_queries.long_jobs(db, user_id, now - LONG, MAX_OF_A_KIND)
@@ -172,17 +178,20 @@ def problems(services: Services, user_id: UUID, seconds: float = stack_parts.ANS
         part = next(part for part in states if part.name == "database")
         found = [_of_part(part, error.message), *found]
         return Problems(found, len(found))
+    if restore is not None:  # which explains what is lost, and what waits
+        found.append(Problem(ProblemKind.RESTORE, restore.title, restore.text, restore.since))
     found += [_lost(row) for row in lost.rows]
     found += [_failed(row) for row in failed.rows]
     # While a part is away its problem explains the wait, and so does a long job.
-    is_explained = long.rows or any(each.kind is ProblemKind.PART for each in found)
+    is_explained = long.rows or any(each.kind in {ProblemKind.PART, ProblemKind.RESTORE} for each in found)
     if oldest is not None and now - oldest > OVERDUE and not is_explained:
         found.append(_overdue(services, oldest))
     found += [_long(row, waiting) for row in long.rows]
     found += [_quota(services, each) for each in full]
     found += [_webhook(row) for row in hooks]
     found += [_paused(row) for row in paused.rows]
-    hidden = sum(each.total - len(each.rows) for each in (lost, failed, paused, long))
+    counted = (failed, paused, long, *([lost] if restore is None else []))
+    hidden = sum(each.total - len(each.rows) for each in counted)
     return Problems(found, len(found) + hidden)
 
 
