@@ -192,7 +192,7 @@ format: $(INSTALLED_DEV) ## fix and format with ruff
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(INSTALLED) ## measure speed, compared with peers: DATA=a LoCoMo file, ARGS="--only bulk,tens --json FILE"
+bench: $(INSTALLED_DEV) ## measure speed, compared with peers: DATA=a LoCoMo file, ARGS="--only bulk,tens --json FILE"
 	$(BIN)/python bench/ingest.py $(DATA) --peers $(PEERS) $(ARGS)
 
 bench-peers: ## install the peers of `make bench` in a separate environment (1.5 GB with the CPU build of torch)
@@ -222,7 +222,7 @@ bench-corrections: $(INSTALLED) ## measure later statements and the order in tim
 bench-standing: $(INSTALLED) ## measure standing statements in contexts: DATA="LoCoMo and chat files", ARGS="--show"
 	$(BIN)/python bench/standing.py $(DATA) $(ARGS)
 
-bench-appends: $(INSTALLED) ## check that concurrent appends to one node memory lose nothing: ARGS="--appends 1000"
+bench-appends: $(INSTALLED_DEV) ## check that concurrent appends to one node memory lose nothing: ARGS="--appends 1000"
 	$(BIN)/python bench/appends.py $(ARGS)
 
 bench-bulkheads: $(INSTALLED) ## measure captures beside searches, event streams and long polls: ARGS="--only searches --seconds 30"
@@ -243,13 +243,13 @@ bench-tokens: $(INSTALLED_DEV) ## compare the token estimate with a real tokeniz
 bench-client: $(INSTALLED) ## measure the size and the import time of the Python client in an empty environment
 	$(BIN)/python bench/client_size.py
 
-bench-history: $(INSTALLED) ## measure the cost of a view for histories of several lengths: ARGS="--sizes 100,10000"
+bench-history: $(INSTALLED_DEV) ## measure the cost of a view for histories of several lengths: ARGS="--sizes 100,10000"
 	$(BIN)/python bench/history.py $(ARGS)
 
 bench-many: $(INSTALLED_DEV) ## measure many small memory bases in pgvector and Chroma, and an index: ARGS="--bases 10,1000 --chroma 10"
 	PYTHONPATH=tests $(BIN)/python bench/many_bases.py $(ARGS)
 
-bench-page: $(INSTALLED) ## measure one page of every list with 200 memories and 100,000 sessions: ARGS="--sessions 20000"
+bench-page: $(INSTALLED_DEV) ## measure one page of every list with 200 memories and 100,000 sessions: ARGS="--sessions 20000"
 	$(BIN)/python bench/page_lists.py $(ARGS)
 
 bench-scale: $(INSTALLED_DEV) ## measure what operations cost as the store grows: ARGS="--stores sqlite-chroma --sizes 10000,1000000"

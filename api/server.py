@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import gc
+import sys
+from types import FrameType
 from typing import cast
 
 import uvicorn
@@ -30,6 +34,8 @@ WRITE_SECONDS = 60.0  # after which a client that does not read its answer is di
 # Without this, stopping would wait for clients to close their event streams.
 STOP_SECONDS = 3
 COLLECT_AFTER = 10_000  # objects
+TICK_SECONDS = 1.0  # between two looks at the time, for the header `Date`
+EXIT_STARTUP = 3  # uvicorn's own
 
 log = get_logger(__name__)
 
@@ -41,7 +47,7 @@ def serve(host: str, port: int, root_path: str = "") -> None:
     telemetry.configure(settings)
     app.state.connections_bounded = True
     spare_the_collector()
-    uvicorn.run(
+    config = uvicorn.Config(
         app,
         host=host,
         port=port,
@@ -54,6 +60,29 @@ def serve(host: str, port: int, root_path: str = "") -> None:
         server_header=False,
         access_log=False,
     )
+    server = Server(config)
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run()
+    if not server.started:
+        sys.exit(EXIT_STARTUP)
+
+
+class Server(uvicorn.Server):
+    """uvicorn's own wakes up ten times a second to ask whether to stop; this one is told."""
+
+    _stop: asyncio.Event | None = None
+    _loop: asyncio.AbstractEventLoop
+
+    async def main_loop(self) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        while not await self.on_tick(0):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stop.wait(), TICK_SECONDS)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        if self._stop is not None:
+            self._loop.call_soon_threadsafe(self._stop.set)
 
 
 def spare_the_collector() -> None:

@@ -20,6 +20,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from memorybase import errors
 from memorybase.vector_stores import VECTOR_STORES, VectorStoreName
 
+RESTORED_ABOUT = "about.json"  # in `restored_dir`: which backup was restored, and when
 MAX_QUOTA = 10**15
 
 

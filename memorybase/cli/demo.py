@@ -41,9 +41,8 @@ MEMORY = "sample"
 THRESHOLD = 16
 # The worker runs this long between two checks. A job of 16 messages takes about ten times as long.
 SLICE_SECONDS = 0.005
-MAX_STEPS = 2_000
-MAX_BLOCKED_STEPS = 20  # if a call still fails after these, the paused worker is not the cause
-RESTART_SECONDS = 30.0
+PROGRESS_SECONDS = 10.0  # between two lines on what it waits for
+LOOK_SECONDS = 0.05
 MARKER = ".memorybase-demo"
 
 T = TypeVar("T")
@@ -61,7 +60,7 @@ def run_demo(directory: Path) -> None:
             Client(stack.url, key or "") as client,
             Client(stack.url, key or "", timeout_seconds=1, tries=1) as impatient,
         ):
-            demo = Demo(console, data, client, impatient)
+            demo = Demo(console, data, client, impatient, lambda: stack.is_running)
             demo.capture()
             demo.ingest()
             demo.count(stack.chroma_url)
@@ -129,11 +128,25 @@ class Demo:
     data: DataDir
     client: Client
     impatient: Client  # gives up within a second
+    stack_is_running: Callable[[], bool]
     memory: models.MemoryBaseView = field(init=False)
     captured: set[UUID] = field(default_factory=set)
 
     def say(self, text: str) -> None:
         self.console.print(text)
+
+    def wait(self, what: str, found: Callable[[], T | None]) -> T:
+        """What is found, however slow the machine is. Raises NotReady if the stack ends."""
+        began = said = time.monotonic()
+        while (value := found()) is None:
+            now = time.monotonic()
+            if not self.stack_is_running():
+                raise errors.NotReady(f"The stack ended. Its logs are in {self.data.logs}.")
+            if now - said >= PROGRESS_SECONDS:
+                said = now
+                self.say(f"    [dim]waiting for {what} ({now - began:.0f} s)[/]")
+            time.sleep(LOOK_SECONDS)
+        return value
 
     def capture(self) -> None:
         """Capture the sample run by run; the worker is killed during the first job."""
@@ -146,13 +159,16 @@ class Demo:
         self.say(f"  A session with {THRESHOLD} pending messages is ingested automatically.")
         with progress(self.console) as bar:
             task = bar.add_task("captured", total=total)
+            was_killed = False
             for session in sessions:
                 of_session = [run for run in runs if run.session_id == session]
-                if session == sessions[0]:
-                    self._capture_and_kill(of_session)
-                else:
+                if was_killed or sum(len(run.messages) for run in of_session) < THRESHOLD:
                     self._post(of_session)
+                else:
+                    was_killed = self._capture_and_kill(of_session)
                 bar.update(task, completed=len(self.captured))
+        if not was_killed:
+            raise errors.NotReady("Each job ended between two checks, so no worker was killed. Run the demo again.")
         self._search_pending()
 
     def _post(self, runs: list[Part], client: Client | None = None) -> None:
@@ -169,31 +185,36 @@ class Demo:
 
     # The kill
 
-    def _capture_and_kill(self, runs: list[Part]) -> None:
+    def _capture_and_kill(self, runs: list[Part]) -> bool:
         """The worker runs for milliseconds at a time, and its job is checked while it is paused. So the job is still
-        running at the moment of the kill."""
-        worker = _SteppedProcess(self._worker_pid())
+        running at the moment of the kill. False if it ended before: on a busy machine milliseconds may be seconds."""
+        worker = _SteppedProcess(self._worker_pid(), self.stack_is_running)
         with worker:
             worker.call_between_steps(lambda: self._post(runs, self.impatient))
-            job = self._step_until_running(worker)
+            job = self._step_until_running(worker, runs[0].session_id)
+            if job is None:
+                return False
             worker.kill()
         self.say(
             f"[bold red]  kill -9 {worker.pid}[/]: [bold]killed the worker during job {job.id}[/]\n"
             f"    ({escape(job.session_id)}, messages {job.from_seq + 1} to {job.to_seq}, attempt "
             f"{job.attempts}, state {job.state})"
         )
-        self.say(f"    The stack has started a new worker, process {self._next_worker(worker.pid)}.")
+        next_pid = self.wait("the stack to start a new worker", lambda: self._another_worker(worker.pid))
+        self.say(f"    The stack has started a new worker, process {next_pid}.")
+        return True
 
-    def _step_until_running(self, worker: _SteppedProcess) -> models.JobView:
-        for _ in range(MAX_STEPS):
+    def _step_until_running(self, worker: _SteppedProcess, session_id: str) -> models.JobView | None:
+        """The session's job once it runs; None if it has ended."""
+
+        def step() -> tuple[models.JobView | None] | None:
             worker.step()
-            jobs = worker.call_between_steps(self._jobs)
-            for job in jobs:
-                if job.state == "running":
-                    return job
-            if not any(job.state == "queued" for job in jobs):
-                raise errors.NotReady("The job ended between two checks, so no worker was killed. Run the demo again.")
-        raise errors.NotReady(f"The worker claimed no job. Read its log: {self.data.log_file('worker')}")
+            jobs = [job for job in worker.call_between_steps(self._jobs) if job.session_id == session_id]
+            running = next((job for job in jobs if job.state == "running"), None)
+            has_ended = not any(job.state in ("queued", "running") for job in jobs)
+            return (running,) if running is not None or has_ended else None
+
+        return self.wait("the worker to claim the job", step)[0]
 
     def _jobs(self) -> list[models.JobView]:
         return self.impatient.list_jobs(self.memory.id).page().items
@@ -201,17 +222,15 @@ class Demo:
     def _worker_pid(self) -> int:
         return int(self.data.pid_file("worker").read_text())
 
-    def _next_worker(self, old: int) -> int:
-        deadline = time.monotonic() + RESTART_SECONDS
-        while time.monotonic() < deadline:
-            try:
-                pid = self._worker_pid()
-            except (OSError, ValueError):
-                pid = old
-            if pid != old:
-                return pid
-            time.sleep(0.05)
-        raise errors.NotReady(f"The killed worker was not replaced within {RESTART_SECONDS:g} s.")
+    def _another_worker(self, old: int) -> int | None:
+        try:
+            pid = self._worker_pid()
+        except (OSError, ValueError):
+            return None
+        return None if pid == old else pid
+
+    def _all_parts_work(self) -> bool | None:
+        return None if any(each.kind == "part" for each in self.client.list_problems().problems) else True
 
     def _search_pending(self) -> None:
         """A message below its threshold is found before any job has processed it."""
@@ -228,9 +247,13 @@ class Demo:
         self.say("\n[bold]3. Flush the sessions below the threshold, and wait until everything is ingested[/]")
         with progress(self.console) as bar:
             task = bar.add_task("ingested", total=len(self.captured))
-            ingest_pending(
-                self.client, self.memory.id, lambda memory: bar.update(task, completed=memory.total_processed)
-            )
+            while True:
+                self.wait("every part to work again", self._all_parts_work)
+                found = ingest_pending(
+                    self.client, self.memory.id, lambda memory: bar.update(task, completed=memory.total_processed)
+                )
+                if found.status == "ready":
+                    break
         for job in sorted(self.client.list_jobs(self.memory.id), key=lambda job: job.created_at):
             attempt = f" on attempt {job.attempts}" if job.attempts > 1 else ""
             self.say(f"  {job.session_id}: {job.processed} of {job.total} messages, {job.state}{attempt}")
@@ -291,8 +314,9 @@ class Demo:
 class _SteppedProcess:
     """A process that is paused inside the `with` block, except for steps of milliseconds."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, stack_is_running: Callable[[], bool]) -> None:
         self.pid = pid
+        self._stack_is_running = stack_is_running
 
     def __enter__(self) -> Self:
         os.kill(self.pid, signal.SIGSTOP)
@@ -312,14 +336,13 @@ class _SteppedProcess:
 
     def call_between_steps(self, call: Callable[[], T]) -> T:
         """The paused process may hold the database's lock, which blocks other writers: step until the call succeeds."""
-        for attempt in range(1, MAX_BLOCKED_STEPS + 1):
+        while True:
             try:
                 return call()
             except client_errors.MemorybaseError as exc:
-                if not exc.retryable or attempt == MAX_BLOCKED_STEPS:
+                if not (exc.retryable and self._stack_is_running()):
                     raise
                 self.step()
-        raise AssertionError("unreachable")
 
 
 def _sample(name: str) -> str:

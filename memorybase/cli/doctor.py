@@ -97,6 +97,16 @@ class DoctorContext:
         _ = self.database_url
         return health.read_vitals(self.services)
 
+    @cached_property
+    def restore(self) -> str:
+        """How far the rebuild after a restore is; empty if none goes on."""
+        from memorybase.memory_bases.restore_progress import restore_progress
+
+        _ = self.database_url
+        with self.services.database.reading() as db:
+            found = restore_progress(db, self.settings)
+        return "" if found is None else f"{found.title}. {found.text}"
+
     @property
     def has_no_stack(self) -> bool:
         """Whether nothing runs in the data directory and no setting names services elsewhere."""
@@ -304,7 +314,20 @@ def _dead_letters(context: DoctorContext) -> str:
     return f"{count}. List them with: memorybase dead-letters list --memory NAME" if count else "none"
 
 
+def _quotas(context: DoctorContext) -> str:
+    from memorybase.database import clock
+    from memorybase.quotas import usage
+
+    _ = context.database_url
+    with context.services.database.reading() as db:
+        full = usage.used_up(db, context.settings, clock.now(db))
+    details = [f"{each.quota} is used up: {each.text.rstrip('.')}" for each in full]
+    return _fail_if(bool(full), "; ".join(details) or "none is used up")
+
+
 def _vectors(context: DoctorContext) -> str:
+    if context.restore:  # no failure: it goes on by itself
+        return context.restore
     count = context.vitals.mismatched_memory_bases
     detail = f"vectors are missing or left over in {plural(count, 'memory base')}"
     return _fail_if(count > 0, detail if count else "complete in every memory base")
@@ -330,6 +353,8 @@ def _token_vectors(context: DoctorContext) -> str:
     with context.services.database.reading() as db:
         missing = token_vectors.count_missing(db)
         without = token_vectors.count_bases_without(db, embedder.model, embedder.token_encoding)
+    if context.restore:
+        return "rebuilt with the vectors"
     if without and not missing:
         return f"{plural(without, 'memory base')} without them, or with former ones; regenerate for better results"
     return _fail_if(missing > 0, f"missing for {plural(missing, 'message')}" if missing else "complete")
@@ -384,6 +409,7 @@ CHECKS = (
     Check("dead letters", _dead_letters, _start),
     Check("keyword index", _keyword_index, lambda context: f"memorybase reindex{context.option}"),
     Check("token vectors", _token_vectors, lambda context: f"memorybase reconcile --repair{context.option}"),
+    Check("quotas", _quotas, lambda context: f"memorybase quotas show{context.option}, or set to raise one"),
     Check("coding agents", _coding_agents, lambda _: "memorybase hooks install AGENT, with the right --url and key"),
     Check("vectors", _vectors, lambda context: f"memorybase reconcile --repair{context.option}"),
 )

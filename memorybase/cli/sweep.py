@@ -26,6 +26,7 @@ from memorybase.webhooks import sender
 STUCK_SECONDS = 120.0
 CHILD_POLL_SECONDS = 0.2
 RETRY_SECONDS = 10.0
+BESIDE_SECONDS = 10.0  # between two looks for indexes to build and files to compact, which take minutes
 
 log = telemetry.get_logger(__name__)
 
@@ -80,24 +81,30 @@ def sweep_until(
 
     After a failure of the database no lease counts as expired for as long as a lease lasts: living workers renew first.
     """
-    requeue_from = now()
+    agenda = sweeper.Agenda(now())
     while not stop.is_set():
-        _try(store_check.check_store, services)
+        due = _try(sweeper.due_now, services)
+        if due is not None and "store_check" in due:
+            _try(store_check.check_store, services)
         confirm()
-        leave = () if now() >= requeue_from else ("requeued",)
-        report = _try(partial(_pass, confirm=confirm, leave=leave), services)
+        started = now()
+        report = None
+        if due is not None:
+            report = _try(partial(_pass, confirm=confirm, leave=agenda.leave(due, started)), services)
+        if report is not None:
+            agenda.rest(report, started)
         if report is None or report.database_failed:
-            requeue_from = now() + services.settings.lease_seconds
+            agenda.defer("requeued", now() + services.settings.lease_seconds)
         stop.wait(0 if report is not None and report.is_behind else services.settings.sweep_seconds)
 
 
 def _index_for_ever(services: Services, stop: threading.Event) -> None:
-    while not stop.wait(services.settings.sweep_seconds):
+    while not stop.wait(BESIDE_SECONDS):
         _try(_build_indexes, services)
 
 
 def _compact_for_ever(services: Services, stop: threading.Event) -> None:
-    while not stop.wait(services.settings.sweep_seconds):
+    while not stop.wait(BESIDE_SECONDS):
         _try(compaction.compact, services)
 
 

@@ -19,6 +19,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow
+from memorybase.memory_bases.restore_progress import restore_progress
 from memorybase.models import WebhookEndpoint
 from memorybase.operations import stack_parts
 from memorybase.operations.stack_parts import PartView
@@ -27,6 +28,7 @@ from memorybase.queries import statistics
 from memorybase.queries import webhooks as webhook_rows
 from memorybase.queries.problems import COUNT_TO
 from memorybase.queries.webhooks import DeadDeliveries
+from memorybase.quotas.usage import UsedUp, used_up
 from memorybase.services import Services
 
 # Due messages are ingested within seconds; after this long somebody should look.
@@ -47,17 +49,20 @@ CAUSES = {
 class ProblemKind(StrEnum):
     """What is wrong, the worst first.
 
-    part: a part of the stack does not answer. lost: a memory base has lost vectors. failed: messages could not be
-    embedded. overdue: due messages wait for more than ten minutes. long: a job of a long message has run for more than
-    two minutes. webhook: a webhook was disabled because it failed, or did not get events. paused: somebody has paused
-    the memory base, or auto_capture is off, and messages wait.
+    part: a part of the stack does not answer. restore: vectors are rebuilt after a restore. lost: a memory base has
+    lost vectors. failed: messages could not be embedded. overdue: due messages wait for more than ten minutes.
+    long: a job of a long message has run for more than two minutes. quota: a quota is used up, and calls are refused.
+    webhook: a webhook was disabled because it failed, or did not get events. paused: somebody has paused the memory
+    base, or auto_capture is off, and messages wait.
     """
 
     PART = "part"
+    RESTORE = "restore"
     LOST = "lost"
     FAILED = "failed"
     OVERDUE = "overdue"
     LONG = "long"
+    QUOTA = "quota"
     WEBHOOK = "webhook"
     PAUSED = "paused"
 
@@ -110,9 +115,12 @@ class Problem:
     kind: Annotated[
         ProblemKind,
         Field(
-            description="`part`: a part of the stack does not answer. `lost`: a memory base has lost vectors. "
-            "`failed`: it has dead letters. `overdue`: due messages wait for more than ten minutes. "
+            description="`part`: a part of the stack does not answer. "
+            "`restore`: the vectors of memory bases are rebuilt after a restore; nothing needs to be done. "
+            "`lost`: a memory base has lost vectors. `failed`: it has dead letters. "
+            "`overdue`: due messages wait for more than ten minutes. "
             "`long`: a job of a long message has run for more than two minutes; others go on beside it. "
+            "`quota`: a quota is used up, and calls are refused. "
             "`webhook`: a webhook was disabled because it failed, or did not get events. `paused`: it "
             "is paused, or auto_capture is off, and messages wait."
         ),
@@ -157,27 +165,33 @@ def problems(services: Services, user_id: UUID, seconds: float = stack_parts.ANS
     try:
         with services.database.reading() as db:
             now = clock.now(db)
-            lost = problem_queries.lost(db, user_id, MAX_OF_A_KIND)
+            restore = restore_progress(db, services.settings, user_id)
+            lost = problem_queries.lost(db, user_id, MAX_OF_A_KIND if restore is None else 0)
             failed = problem_queries.failed(db, user_id, MAX_OF_A_KIND)
             paused = problem_queries.paused(db, user_id, MAX_OF_A_KIND)
             long = problem_queries.long_jobs(db, user_id, now - LONG, MAX_OF_A_KIND)
             waiting = problem_queries.waiting_jobs(db, user_id) if long.rows else 0
             oldest = statistics.oldest_due(db, user_id)
             hooks = failing_webhooks(db, user_id)
+            full = used_up(db, services.settings, now, user_id)
     except errors.DatabaseUnavailable as error:
         part = next(part for part in states if part.name == "database")
         found = [_of_part(part, error.message), *found]
         return Problems(found, len(found))
+    if restore is not None:  # which explains what is lost, and what waits
+        found.append(Problem(ProblemKind.RESTORE, restore.title, restore.text, restore.since))
     found += [_lost(row) for row in lost.rows]
     found += [_failed(row) for row in failed.rows]
     # While a part is away its problem explains the wait, and so does a long job.
-    is_explained = long.rows or any(each.kind is ProblemKind.PART for each in found)
+    is_explained = long.rows or any(each.kind in {ProblemKind.PART, ProblemKind.RESTORE} for each in found)
     if oldest is not None and now - oldest > OVERDUE and not is_explained:
         found.append(_overdue(services, oldest))
     found += [_long(row, waiting) for row in long.rows]
+    found += [_quota(services, each) for each in full]
     found += [_webhook(row) for row in hooks]
     found += [_paused(row) for row in paused.rows]
-    hidden = sum(each.total - len(each.rows) for each in (lost, failed, paused, long))
+    counted = (failed, paused, long, *([lost] if restore is None else []))
+    hidden = sum(each.total - len(each.rows) for each in counted)
     return Problems(found, len(found) + hidden)
 
 
@@ -249,6 +263,17 @@ def _long(row: AnyRow, waiting: int) -> Problem:
         memory_base_name=row.name,
         job_id=row.job_id,
         fixes=(Fix(FixAction.CANCEL, "Cancel", "DELETE", f"/v1/jobs/{row.job_id}"),),
+    )
+
+
+def _quota(services: Services, full: UsedUp) -> Problem:
+    command = stack_parts.command(services.settings, f"quotas show{f' --key {full.key_id}' if full.key_id else ''}")
+    return Problem(
+        kind=ProblemKind.QUOTA,
+        title=f"The quota {full.quota} is used up",
+        text=full.text,
+        since=None,
+        fixes=(Fix(FixAction.RUN_COMMAND, "Copy the command", command=command),),
     )
 
 

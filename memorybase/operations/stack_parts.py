@@ -110,7 +110,12 @@ def command_for(settings: Settings, name: str) -> str:
 
 def doctor_command(settings: Settings) -> str:
     """The command that says what is wrong."""
-    return f"memorybase doctor{_data_dir(settings)}" if is_embedded(settings) else "memorybase doctor"
+    return command(settings, "doctor")
+
+
+def command(settings: Settings, words: str) -> str:
+    """A command of memorybase for this stack."""
+    return f"memorybase {words}{_data_dir(settings) if is_embedded(settings) else ''}"
 
 
 def is_embedded(settings: Settings) -> bool:

@@ -6,7 +6,7 @@ Any number of sweeper processes may run. Every step uses short transactions of i
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from functools import partial
 from weakref import WeakKeyDictionary
@@ -15,6 +15,7 @@ from memorybase import errors, idempotency
 from memorybase.audit import chain
 from memorybase.conversation.node_object_memory import node_memory as node_objects
 from memorybase.conversation.summarizers import job as summary_job
+from memorybase.database import clock
 from memorybase.database.due import change_if_due
 from memorybase.database.engine import Database
 from memorybase.facts import distill
@@ -24,7 +25,7 @@ from memorybase.memory_bases import consistency, deletion, planned_deletion, pre
 from memorybase.memory_bases.deletion import finish_deletion
 from memorybase.memory_map import job as map_job
 from memorybase.operations import clock_steps
-from memorybase.queries import credentials, flows, jobs, memory_bases, pending
+from memorybase.queries import credentials, due_steps, flows, jobs, memory_bases, pending
 from memorybase.queries.pending import SessionBehind
 from memorybase.quotas import recount
 from memorybase.retention import forgetting, passes, receipts, uses
@@ -35,6 +36,16 @@ from memorybase.sessions.deletion import finish_flow_deletion
 from memorybase.telemetry import get_logger
 from memorybase.vectors.collection_names import store_of
 from memorybase.webhooks import deliveries
+
+# Every pass runs these, and what `due_steps` finds. Any other step is left out for a while after it found nothing.
+PROMPT = frozenset({"distillations"})
+REST_SECONDS = 30.0
+# What they delete has been of no use for a day or more.
+SELDOM = frozenset(
+    {"ids_forgotten", "memory_uses", "receipts", "tickets_forgotten", "requests_forgotten", "deliveries_deleted"}
+    | {"jobs_deleted", "audit_pruned", "quota_windows_deleted"}
+)
+SELDOM_SECONDS = 600.0
 
 LIMIT = 500  # sessions that one pass looks at; the next pass goes on after them
 
@@ -116,6 +127,11 @@ class SweepReport:
     failed_steps: list[str] = field(default_factory=list)
     database_failed: bool = False
 
+    def idle_steps(self) -> set[str]:
+        """The steps that found nothing to do, or were left out."""
+        steps = {each.name for each in fields(self)} - {"failed_steps", "database_failed", *self.failed_steps}
+        return {name for name in steps if not getattr(self, name)}
+
     @property
     def is_behind(self) -> bool:
         """Whether more waits than one pass takes, jobs or deletions: the next one should follow at once."""
@@ -129,6 +145,33 @@ class SweepReport:
 
 
 TICKETS_LIMIT = 5_000  # in one pass: API keys may create links at any rate
+
+
+class Agenda:
+    """What the passes of one process have to do. Times are in seconds on any one clock."""
+
+    def __init__(self, now: float) -> None:
+        self._from = {"requeued": now}  # a step is left out until then
+
+    def leave(self, due: Collection[str], now: float) -> set[str]:
+        """The steps that a pass leaves out, by those that have work."""
+        resting = {name for name, at in self._from.items() if at > now}
+        return resting | (due_steps.NAMES - set(due))
+
+    def rest(self, report: SweepReport, now: float) -> None:
+        """Leave out what found nothing for a while."""
+        for name in report.idle_steps() - due_steps.NAMES - PROMPT:
+            if self._from.get(name, now) <= now:
+                self._from[name] = now + (SELDOM_SECONDS if name in SELDOM else REST_SECONDS)
+
+    def defer(self, name: str, until: float) -> None:
+        self._from[name] = until
+
+
+def due_now(services: Services) -> set[str]:
+    """The steps of `due_steps` that have work. Raises DatabaseUnavailable."""
+    with services.database.reading(snapshot=False) as db:
+        return due_steps.find(db, clock.now(db))
 
 
 def sweep(

@@ -8,27 +8,39 @@ from typing import NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database import records
 from memorybase.database.due import change_if_due
 from memorybase.database.engine import Database
-from memorybase.database.upsert import insert
-from memorybase.models import IS_RUNNING, Heartbeat, IngestionJob, SessionProgress
+from memorybase.database.upsert import core, insert
+from memorybase.models import IS_RUNNING, Heartbeat, IngestionJob, SessionProgress, UtcDateTime
 
 DELETE_AFTER = timedelta(days=1)  # a killed process never deletes its own
 
 
+# Built once: a process writes its heartbeat every two seconds for as long as it lives.
+_ROWS = core(Heartbeat)
+_DELETE_OLD = sa.delete(_ROWS).where(_ROWS.c.beat_at < sa.bindparam("before"), _ROWS.c.kind.in_(["worker", "sweeper"]))
+_BEAT = (
+    sa.update(_ROWS)
+    .where(_ROWS.c.name == sa.bindparam("own_name"))
+    .values(
+        beat_at=sa.bindparam("now"),
+        draining_at=sa.func.coalesce(_ROWS.c.draining_at, sa.bindparam("since", type_=UtcDateTime())),
+    )
+    .returning(_ROWS.c.drain_requested_at)
+)
+
+
 def beat(db: OrmSession, name: str, kind: str, now: datetime, *, draining: bool = False) -> bool:
     """Write a heartbeat; delete old ones of processes. Whether somebody has asked this process to stop."""
-    is_process = Heartbeat.kind.in_(["worker", "sweeper"])
-    db.execute(sa.delete(Heartbeat).where(Heartbeat.beat_at < now - DELETE_AFTER, is_process))
     since = now if draining else None
-    statement = insert(db, Heartbeat).values(name=name, kind=kind, started_at=now, beat_at=now, draining_at=since)
-    excluded = statement.excluded
-    changes = {
-        "beat_at": excluded.beat_at,
-        "draining_at": sa.func.coalesce(Heartbeat.draining_at, excluded.draining_at),
-    }
-    statement = statement.on_conflict_do_update(index_elements=["name"], set_=changes)
-    return db.scalar(statement.returning(Heartbeat.drain_requested_at)) is not None
+    records.execute(db, _DELETE_OLD, {"before": now - DELETE_AFTER})
+    found = records.execute(db, _BEAT, {"own_name": name, "now": now, "since": since}).first()
+    if found is None:
+        first = insert(db, Heartbeat).values(name=name, kind=kind, started_at=now, beat_at=now, draining_at=since)
+        again = {"beat_at": first.excluded.beat_at}  # another sweeper has checked the same store
+        db.execute(first.on_conflict_do_update(index_elements=["name"], set_=again))
+    return found is not None and found.drain_requested_at is not None
 
 
 def request_drain(db: OrmSession, name: str, now: datetime) -> None:

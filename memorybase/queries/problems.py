@@ -57,6 +57,16 @@ def lost(db: OrmSession, user_id: UUID, limit: int) -> Rows:
     return _first(db, statement, (sa.func.coalesce(Base.mismatch_since, Base.mismatch_checked_at), Base.id), limit)
 
 
+def rebuilt(db: OrmSession, since: datetime, user_id: UUID | None) -> tuple[int, int]:
+    """Of the memory bases of the user, or of all, those whose store is known to be complete since then; and all."""
+    is_whole = sa.and_(Base.mismatch == sa.false(), Base.mismatch_checked_at >= since)
+    is_done = sa.and_(Base.building.is_(None), sa.or_(Generation.created_at >= since, is_whole))
+    statement = sa.select(sa.func.count().filter(is_done), sa.func.count()).join(Generation, SERVES)
+    mine = Base.deleting_at.is_(None) if user_id is None else own_base(user_id)
+    done, total = db.execute(statement.where(mine)).one()
+    return done, total
+
+
 def failed(db: OrmSession, user_id: UUID, limit: int) -> Rows:
     """Memory bases with messages that could not be embedded and that are not being retried."""
     text = sa.cast(Message.content, sa.Text)

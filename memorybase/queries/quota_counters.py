@@ -105,6 +105,43 @@ def counter(db: OrmSession, subject_id: UUID, quota: str, window_start: datetime
     return None if row is None else Counter(row.granted, row.epoch)
 
 
+class Granted(NamedTuple):
+    """A counter of a current window, whose it is, and the quotas that its rows state."""
+
+    quota: str
+    granted: int
+    of_user: dict[str, int] | None
+    key_id: UUID | None
+    key_name: str | None
+    of_key: dict[str, int] | None
+
+
+def granted_now(db: OrmSession, windows: Collection[datetime], user_id: UUID | None) -> list[Granted]:
+    """Of the user, or of every user; without those of revoked keys."""
+    is_key = QuotaCounter.subject_id != QuotaCounter.user_id
+    mine = sa.func.coalesce(ApiKey.quota_subject, ApiKey.id) == QuotaCounter.subject_id
+    is_valid = sa.and_(is_key, mine, ApiKey.user_id == QuotaCounter.user_id, ApiKey.revoked_at.is_(None))
+    statement = (
+        sa.select(
+            QuotaCounter.quota,
+            QuotaCounter.granted,
+            User.quotas,
+            ApiKey.id,
+            ApiKey.name,
+            ApiKey.quotas.label("of_key"),
+        )
+        .join(User, User.id == QuotaCounter.user_id)
+        .outerjoin(ApiKey, is_valid)
+        .where(
+            QuotaCounter.window_start.in_(windows), QuotaCounter.granted > 0, sa.or_(~is_key, ApiKey.id.is_not(None))
+        )
+        .order_by(is_key, QuotaCounter.quota, ApiKey.created_at)
+    )
+    if user_id is not None:
+        statement = statement.where(QuotaCounter.user_id == user_id)
+    return [Granted(*row) for row in db.execute(statement)]
+
+
 def one_less(db: OrmSession, subject_id: UUID, quota: str, window_start: datetime) -> None:
     """Of a counter that no process holds slices of."""
     changed = sa.update(QuotaCounter).where(*_counter(subject_id, quota, window_start), QuotaCounter.granted > 0)

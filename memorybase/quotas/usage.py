@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, cast
 from uuid import UUID
 
 from pydantic import Field
+from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
 from memorybase.queries import quota_counters
 from memorybase.queries.ownership import not_found
 from memorybase.quotas import counters
-from memorybase.quotas.bounds import NAMES, WINDOWS, Bound, Caller, caller_of, window_of
+from memorybase.quotas.bounds import NAMES, WINDOWS, Bound, Caller, Whose, caller_of, limit_of, window_of
 from memorybase.quotas.slices import slices_of
 from memorybase.services import Services
-from memorybase.settings import QuotaName
+from memorybase.settings import QuotaName, Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,48 @@ class Usage:
         list[QuotaUsage], Field(description="Quotas of the user, over all of its keys; empty for a limited key.")
     ]
     key: Annotated[list[QuotaUsage], Field(description="Quotas of the key.")]
+
+
+@dataclass(frozen=True, slots=True)
+class UsedUp:
+    """A quota of which nothing is left. `key_id` and `key_name`: of the key whose quota it is, else the user's own."""
+
+    quota: QuotaName
+    limit: int
+    resets_at: datetime | None
+    key_id: UUID | None
+    key_name: str | None
+
+    @property
+    def text(self) -> str:
+        """What is refused, and until when."""
+        whose = f"the API key {self.key_name}" if self.key_id else "the user"
+        refused = f"{self.limit:,} of {self.limit:,} are used by {whose}; {REFUSED[self.quota]} are refused"
+        if self.resets_at is None:
+            return f"{refused}. {counters.FREED_BY[self.quota]}."
+        return f"{refused} until {self.resets_at:%Y-%m-%d %H:%M} UTC."
+
+
+# What a used-up quota refuses.
+REFUSED: dict[QuotaName, str] = {
+    "messages_per_day": "new messages",
+    "stored_messages": "new messages",
+    "searches_per_minute": "searches",
+    "end_users": "messages of new end users",
+}
+
+
+def used_up(db: OrmSession, settings: Settings, now: datetime, user_id: UUID | None = None) -> list[UsedUp]:
+    """The quotas of the user and its keys, or of all users, of which nothing is left."""
+    windows = {window_of(name, now)[0] for name in NAMES}
+    found = []
+    for row in quota_counters.granted_now(db, windows, user_id):
+        name = cast("QuotaName", row.quota)
+        whose: Whose = "user" if row.key_id is None else "key"
+        limit = limit_of(settings, whose, name, row.of_user if row.key_id is None else row.of_key)
+        if limit is not None and row.granted >= limit:
+            found.append(UsedUp(name, limit, window_of(name, now)[1], row.key_id, row.key_name))
+    return found
 
 
 def usage_of_user(services: Services, user_id: UUID) -> Usage:

@@ -20,6 +20,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors, tracing
 from memorybase.database import clock
 from memorybase.messages import message_text
+from memorybase.models import MemoryBase
 from memorybase.queries import memory_bases
 from memorybase.queries import search as search_queries
 from memorybase.queries import search_pending as pending_queries
@@ -209,14 +210,17 @@ def _next_answer(services: Services, nearest: Nearest) -> Nearest:
     return nearest._replace(hits=hits, limit=limit, further=tuple(further))
 
 
+BEING_REBUILT = "The vectors are missing and being rebuilt. Until that is done, search by words: mode keyword"
+
+
 class Superseded(errors.CollectionMissing):
     """The collection was dropped, because the memory base was deleted or regenerated during the search."""
 
 
-def _is_serving(services: Services, target: Target) -> bool:
+def _serving_base(services: Services, target: Target) -> MemoryBase | None:
     with services.database.reading() as db:
         base = memory_bases.fetch_any_base(db, target.memory_base_id)
-        return base is not None and base.deleting_at is None and base.serving == target.generation
+    return base if base is not None and base.deleting_at is None and base.serving == target.generation else None
 
 
 @contextmanager
@@ -225,13 +229,16 @@ def _marking_mismatch(services: Services, target: Target) -> Iterator[None]:
     try:
         yield
     except errors.CollectionMissing:
-        if not _is_serving(services, target):
+        base = _serving_base(services, target)
+        if base is None:
             raise Superseded from None
         # Where the search would wait for it, the sweeper finds it.
         with suppress(errors.DatabaseUnavailable), services.database.transaction(wait=False) as db:
             now = clock.now(db)
             began = memory_bases.mark_mismatch(db, target.memory_base_id, target.generation, now)
             events.record_mismatch(db, began, now)
+        if base.building is not None or services.settings.restored_dir.exists():
+            raise errors.CollectionMissing(BEING_REBUILT) from None
         raise
 
 

@@ -22,7 +22,7 @@ from memorybase import errors
 from memorybase.stack.children import DISPENSABLE, Child
 from memorybase.stack.state import DataDir, write_private
 
-CHECK_SECONDS = 0.25  # how soon a dead child is noticed
+CHECK_SECONDS = 2.0  # for everything but the end of a child, which is noticed at once
 TRIM_SECONDS = 10.0  # how often the size of log files is checked
 STEADY_SECONDS = 10.0  # a child that lived this long has started successfully
 FIRST_DELAY_SECONDS = 0.25
@@ -47,6 +47,7 @@ class _Kept:
     pid: int | None = None
     started: float = 0.0
     deaths: int = 0  # in a row, each before STEADY_SECONDS
+    starts: int = 0
     noted: bool = True  # its pid is in its pid file
     retry_at: float = 0.0  # if the system refused to start it, for lack of memory for example
 
@@ -75,6 +76,7 @@ class Processes:
         self.failure: asyncio.Future[errors.MemorybaseError] = asyncio.get_running_loop().create_future()
         self.is_serving = False  # the stack has accepted captures
         self._stopping = asyncio.Event()
+        self._wake = asyncio.Event()  # a child may have ended, or the stack stops
         self._keeping: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -88,6 +90,7 @@ class Processes:
 
     def keep(self) -> asyncio.Task[None]:
         """Restart dead children from now on. This reaps every child process, so no other code may wait for one."""
+        asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, self._wake.set)
         self._keeping = asyncio.create_task(self._keep())
         return self._keeping
 
@@ -99,6 +102,7 @@ class Processes:
                 if not self.failure.done():
                     self.failure.set_result(errors.EnvironmentFailure(self._describe_deletion()))
                 return
+            self._wake.clear()
             await self._arbiter.manage_watchers()
             for kept in self._kept.values():
                 if not kept.noted:
@@ -111,7 +115,7 @@ class Processes:
                 for name in self._kept:
                     self._data.trim_log(name)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), CHECK_SECONDS)
+                await asyncio.wait_for(self._wake.wait(), CHECK_SECONDS)
 
     def keeps_ending(self, name: str) -> bool:
         """Whether the child ended several times in a row soon after its start."""
@@ -120,6 +124,7 @@ class Processes:
     async def stop(self) -> None:
         """Stop the children one after the other, the last started first."""
         self._stopping.set()
+        self._wake.set()
         if self._keeping is not None:
             # Wait for it instead of cancelling it: it may be starting a child.
             await asyncio.wait([self._keeping])
@@ -170,13 +175,18 @@ class Processes:
         )
 
     def _before_spawn(self, watcher: Watcher, **_: Any) -> bool:
-        # If a child died between two checks of circus, `after_reap` was not called.
-        self._clean_up(self._kept[watcher.name])
+        kept = self._kept[watcher.name]
+        if kept.pid is not None:  # it died between two checks of circus, which did not call `after_reap`
+            self._report(f"{watcher.name} ended; restarting it")
+        self._clean_up(kept)
         return True
 
     def _after_spawn(self, watcher: Watcher, pid: int, **_: Any) -> bool:
         kept = self._kept[watcher.name]
         kept.pid, kept.started = pid, time.monotonic()
+        kept.starts += 1
+        if kept.starts > 1:
+            self._report(f"{watcher.name} was restarted: process {pid}, restart {kept.starts - 1}")
         self._note_pid(kept)
         return True
 
@@ -222,7 +232,11 @@ class Processes:
         self._report(f"{name} {how}; restarting it" + (f" in {delay:g} s" if delay else ""))
         if delay:
             kept.watcher.numprocesses = 0
-            self._loop.call_later(delay, setattr, kept.watcher, "numprocesses", 1)
+            self._loop.call_later(delay, self._restart, kept)
+
+    def _restart(self, kept: _Kept) -> None:
+        kept.watcher.numprocesses = 1
+        self._wake.set()
 
     def _describe_deletion(self) -> str:
         return f"The data directory {self._data.path} was deleted while the stack was running. Start the stack again."

@@ -25,6 +25,7 @@ requirepass {password}
 dir "{directory}"
 appendonly yes
 appendfsync everysec
+hz 2
 save ""
 maxmemory-policy noeviction
 daemonize no

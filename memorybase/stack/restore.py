@@ -20,7 +20,7 @@ from pathlib import Path
 
 from memorybase import __version__, errors
 from memorybase.database.sqlite_copy import sync
-from memorybase.settings import embedded
+from memorybase.settings import RESTORED_ABOUT, embedded
 from memorybase.stack.manifest import Manifest, StoredFile, describe_file
 from memorybase.stack.state import DATABASE, PART, READY, RESTORED, DataDir
 
@@ -141,7 +141,7 @@ def _stage(source: Path, manifest: Manifest, part: Path, on_progress: OnProgress
     restored.mkdir(mode=0o700, parents=True, exist_ok=True)
     now = datetime.now(UTC)
     about = {"backup": _id_of(manifest), "backup_created_at": manifest.created_at, "restored_at": now.isoformat()}
-    (restored / "about.json").write_text(json.dumps(about, indent=2) + "\n")
+    (restored / RESTORED_ABOUT).write_text(json.dumps(about, indent=2) + "\n")
     plan = {"backup": _id_of(manifest), "keep_chroma": keep_chroma, "replaced": f"replaced-{now:%Y%m%dT%H%M%SZ}"}
     (part / PLAN).write_text(json.dumps(plan))
     for path in [*part.rglob("*"), part]:

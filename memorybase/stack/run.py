@@ -27,7 +27,8 @@ from memorybase.stack.restore import complete_restore
 from memorybase.stack.state import RESTORED, DataDir, free_port, port_is_free, taken_by
 from memorybase.stack.watch import failing_parts, watch
 
-READY_SECONDS = 120.0  # allows for a cold disk and a busy machine
+READY_SECONDS = 600.0  # allows for a cold disk and a small, busy machine
+PROGRESS_SECONDS = 20.0  # between two lines on what a start still waits for
 SIGN_IN_SECONDS = 5.0
 PREPARE = ("-m", "memorybase", "prepare", "--without-model")
 # How the API's readiness says that the model is not prepared.
@@ -97,7 +98,7 @@ async def _run(planned: Plan, report: Report, *, with_parent: bool) -> None:
             await _unless_stopped(_accepting(planned), stop, processes, keeping)
             report("starting worker, sweeper and api")
             await processes.start(SERVICES)
-            missing = await _unless_stopped(_serving(planned, processes), stop, processes, keeping)
+            missing = await _unless_stopped(_serving(planned, processes, report), stop, processes, keeping)
             processes.is_serving = True
             watching = asyncio.create_task(watch(processes, planned.health_url, planned.data.path, report))
             tasks = (keeping, watching)
@@ -200,18 +201,20 @@ async def _accepting(planned: Plan) -> None:
                 break
 
 
-async def _serving(planned: Plan, processes: Processes) -> str:
+async def _serving(planned: Plan, processes: Processes, report: Report) -> str:
     """Wait until every part answers, or every part that captures need while the model is not prepared or others keep
-    ending; returns what is missing, for people.
+    ending; returns what is missing, for people. Reports now and then what it waits for.
 
     Raises NotReady that names the part that does not answer.
     """
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + READY_SECONDS
+    began = loop.time()
+    reported = 0.0
     async with httpx.AsyncClient(timeout=5.0, trust_env=False) as client:
         while True:
             failing, problem = await failing_parts(client, planned.health_url)
-            is_late = loop.time() > deadline
+            waited = loop.time() - began
+            is_late = waited > READY_SECONDS
             if failing is not None and NOT_FOR_CAPTURES.issuperset(failing):
                 if is_late or _is_worth_a_line(failing, processes):
                     return _missing(failing, problem)
@@ -219,6 +222,9 @@ async def _serving(planned: Plan, processes: Processes) -> str:
                 named = ", ".join(failing or ["api"])
                 text = f"Not ready after {READY_SECONDS:g} s: {named} ({problem}). The logs are in {planned.data.logs}."
                 raise errors.NotReady(text)
+            if waited >= reported + PROGRESS_SECONDS and failing != []:
+                reported = waited
+                report(f"waiting for {', '.join(failing or ['api'])} ({waited:.0f} s)")
             await asyncio.sleep(0.1)
 
 

@@ -14,7 +14,8 @@ import httpx
 from memorybase.stack.children import DISPENSABLE, NAMES
 from memorybase.stack.processes import Processes
 
-WATCH_SECONDS = 3.0
+WATCH_SECONDS = 3.0  # while a part fails
+CALM_SECONDS = 10.0  # while all work
 ANSWER_SECONDS = 8.0  # readiness itself waits for its checks
 # Readiness names a store after 30 s and a process after 15 s; one that recovers by itself does so within seconds more.
 PATIENCE_SECONDS = 15.0
@@ -109,7 +110,7 @@ async def watch(processes: Processes, health_url: str, data_dir: Path, report: C
             for name in to_restart:
                 report(f"{name} runs but does not work; killing it")
                 processes.kill_child(name)
-            await asyncio.sleep(WATCH_SECONDS)
+            await asyncio.sleep(CALM_SECONDS if failing == [] else WATCH_SECONDS)
 
 
 def _has_room(data_dir: Path) -> bool:

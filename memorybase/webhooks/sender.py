@@ -27,7 +27,7 @@ from memorybase.webhooks.requests import Attempt
 
 log = get_logger(__name__)
 
-POLL_SECONDS = 1.0  # between two looks for due deliveries while none is in progress
+POLL_SECONDS = 2.0  # between two looks for due deliveries while none is in progress
 MAX_REQUESTS = 32  # at once, per process
 # A receiver that stalls holds this many of them, and no more, for as long as a request may take.
 MAX_OF_ENDPOINT = 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -44,7 +45,7 @@ from memorybase.models import (
     WebTicket,
 )
 from memorybase.operations import sweeper
-from memorybase.queries import token_vectors
+from memorybase.queries import due_steps, token_vectors
 from memorybase.services import JobMessage, Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings
@@ -132,7 +133,12 @@ class World:
         return self.queue.drain(self.run)
 
     def sweep(self) -> sweeper.SweepReport:
-        return sweeper.sweep(self.services)
+        """A whole pass. Its first step with work must be one that a pass of the process would not have left out."""
+        due = sweeper.due_now(self.services)
+        report = sweeper.sweep(self.services)
+        first = next((name for name, found in dataclasses.asdict(report).items() if found), None)
+        assert first not in due_steps.NAMES - due, f"due_steps misses {first}"
+        return report
 
     def settle(self) -> None:
         """Sweep and work until nothing is left to do."""

@@ -16,6 +16,8 @@ import sqlalchemy as sa
 from harness.api import Api
 from harness.plain_browser import Page, mounted
 from harness.rows import each_row
+from memorybase_client import errors as client_errors
+from memorybase_client._calls import error_of
 
 from api.web.views import settings_usage
 from memorybase.models import AuditEntry
@@ -56,6 +58,11 @@ def test_a_key_beyond_its_quota_gets_429_with_what_and_until_when(api: Api) -> N
     details = error["details"]
     assert (details["quota"], details["whose"], details["used"]) == ("messages_per_day", "key", 2)
     until = datetime.fromisoformat(details["resets_at"])
+    said = error_of(refused)  # what a client raises
+    assert isinstance(said, client_errors.QuotaExceeded)
+    assert str(said) == (
+        f"The quota messages_per_day of this API key is 2: 2 used, 1 more wanted. It resets at {until.isoformat()}"
+    )
     now = parsedate_to_datetime(refused.headers["date"]) if "date" in refused.headers else datetime.now(until.tzinfo)
     assert abs((until - now).total_seconds() - int(refused.headers["retry-after"])) < 5
     assert not refused.headers["ratelimit"].startswith('"calls";r=0;')

@@ -22,8 +22,9 @@ from memorybase.ingestion import job_runner, recovery, retry
 from memorybase.memory_bases import dead_letters, deletion
 from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Flow, Session
+from memorybase.operations import sweeper
 from memorybase.operations.sweeper import SweepReport
-from memorybase.queries import cursors, jobs, memory_bases, sessions
+from memorybase.queries import cursors, due_steps, jobs, memory_bases, sessions
 from memorybase.queries import dead_letters as dead_letters_
 from memorybase.queries import messages as message_queries
 from memorybase.sessions import deletion as session_deletion
@@ -686,6 +687,7 @@ def test_after_an_outage_of_the_database_living_workers_renew_before_leases_coun
             stop.set()
         return stop.is_set()
 
+    monkeypatch.setattr(sweeper, "due_now", lambda _: due_steps.NAMES)
     monkeypatch.setattr(recovery, "requeue_expired", requeue)
     monkeypatch.setattr(stop, "wait", wait)
     sweep_until(stop, world.services, lambda: None, now=lambda: next(moments))
@@ -696,6 +698,7 @@ def test_passes_follow_at_once_while_sessions_wait_for_their_jobs(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recovery, "SWEEP_LIMIT", 2)
+    monkeypatch.setattr(sweeper, "due_now", lambda _: due_steps.NAMES)
     base = world.new_base(threshold=100, idle_after=60)
     for number in range(5):
         world.say(f"s{number}", "one")
@@ -705,5 +708,6 @@ def test_passes_follow_at_once_while_sessions_wait_for_their_jobs(
     sweep_until(stop, world.services, lambda: confirmed.append(None))
     assert stop.seconds == [0, 0, world.services.settings.sweep_seconds]
     steps = len(dataclasses.fields(SweepReport)) - 2  # without what failed
-    assert len(confirmed) == 3 * (1 + steps)
+    prompt = len((due_steps.NAMES - {"store_check"}) | sweeper.PROMPT)
+    assert len(confirmed) == 3 + steps + 2 * prompt
     assert len(world.active_jobs(base)) == 5

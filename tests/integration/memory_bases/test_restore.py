@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import importlib
+import json
 import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any, Literal
 from uuid import UUID, uuid4
 
 import pytest
@@ -19,18 +21,21 @@ from harness.world import World, build_world
 from typer.testing import CliRunner, Result
 
 from memorybase import cli, errors, wiring
+from memorybase.cli import doctor
 from memorybase.cli import restore as restore_cli
+from memorybase.cli.doctor import DoctorContext
 from memorybase.database import clock
 from memorybase.knowledge_bases import registry
 from memorybase.knowledge_bases.documents import NewDocument
 from memorybase.knowledge_bases.registry import DocumentQuery
 from memorybase.memory_bases import consistency, orphans, regenerate
 from memorybase.models import KnowledgeBase, MemoryBase
-from memorybase.operations import vector_backup
+from memorybase.operations import problems, stack_parts, vector_backup
 from memorybase.search.hits import Hit
 from memorybase.search.request import SearchRequest
 from memorybase.search.search import search
 from memorybase.sessions import edits
+from memorybase.settings import RESTORED_ABOUT
 from memorybase.vectors import saved
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.store import CollectionRef, VectorRecord
@@ -285,6 +290,40 @@ class TestSavedVectors:
         assert set(world.embedder.embedded) == {"the train is green"}
         found = registry.search(world.services, world.user_id, "notes", DocumentQuery(query="harbours"))
         assert [hit.snippet for hit in found.results] == ["a note on harbours"]
+
+    def test_until_it_is_rebuilt_people_see_progress_and_no_advice(
+        self, world: World, lost: UUID, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(stack_parts, "part_views", lambda _, **__: [])
+        folder = world.services.settings.restored_dir
+        (folder / RESTORED_ABOUT).write_text(json.dumps({"restored_at": datetime.now(UTC).isoformat()}))
+
+        def shown() -> list[tuple[str, str, int]]:
+            seen = problems.problems(world.services, world.user_id)
+            assert seen.total == len(seen.problems)
+            return [(each.kind, each.title, len(each.fixes)) for each in seen.problems]
+
+        def asked(mode: Literal["dense", "keyword"]) -> list[Hit]:
+            request = SearchRequest(memory_base_id=lost, query="message about boats", mode=mode)
+            return search(world.services, world.user_id, request).results
+
+        def begun() -> list[tuple[str, str, int]]:
+            return [("restore", "0 of 1 rebuilt after a restore", 0)]
+
+        consistency.compare_counts(world.services)
+        assert shown() == begun()
+        with pytest.raises(errors.CollectionMissing, match=r"being rebuilt.*mode keyword"):
+            asked("dense")
+        assert asked("keyword")
+        context: Any = DoctorContext(world.services.settings, "")
+        context.__dict__["services"] = world.services
+        assert doctor._vectors(context).startswith("0 of 1 rebuilt after a restore. Searches by words work meanwhile")
+        assert run(world, monkeypatch, "--apply").exit_code == 0
+        assert shown() == begun()
+        world.settle()
+        assert shown() == [("restore", "1 of 1 rebuilt after a restore", 0)]
+        shutil.rmtree(folder)
+        assert shown() == []
 
     def test_without_the_files_everything_is_embedded(
         self, world: World, lost: UUID, monkeypatch: pytest.MonkeyPatch

@@ -190,6 +190,13 @@ FIRES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
             'memorybase_webhooks{state="disabled"}': f"1{STEADY}",
         },
     ),
+    "MemorybaseQuotaUsedUp": (
+        {'memorybase_quota_refusals_total{quota="messages_per_day",whose="key"}': "0x80 1+1x9"},
+        {
+            'memorybase_quota_refusals_total{quota="messages_per_day",whose="key"}': f"3{STEADY}",
+            'memorybase_quota_refusals_total{quota="searches_per_minute",whose="key"}': "0+1x90",
+        },
+    ),
     "MemorybaseQuotaUnchecked": (
         {'memorybase_quota_unchecked_total{quota="messages_per_day"}': "_x80 1+1x9"},
         {'memorybase_quota_unchecked_total{quota="messages_per_day"}': f"3{STEADY}"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,6 +13,7 @@ from harness.statements import recorded
 from harness.world import World
 
 from memorybase.audit.record import Actor, values_of
+from memorybase.cli.sweep import sweep_until
 from memorybase.operations import store_check, sweeper, vector_indexes
 from memorybase.queries import audit_entries
 from memorybase.webhooks import sender
@@ -60,3 +62,28 @@ def test_an_idle_pass_writes_nothing_and_locks_no_row(world: World) -> None:
     with commits(database.engine) as committed:
         world.settle()
     assert committed
+
+
+@pytest.mark.both_databases
+def test_while_nothing_is_due_a_pass_of_the_process_is_one_statement(world: World) -> None:
+    world.new_base(threshold=1)
+    world.say("s", "is ingested")
+    world.settle()
+    engine = world.services.database.engine
+    selects: list[list[str]] = []
+    moments = iter([0.0, 0.0, 2.0, sweeper.REST_SECONDS + 1])  # the process's start and three passes
+
+    class Stop(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:  # noqa: ARG002 - it does not wait
+            selects.append([statement for statement, _ in sent if statement.lstrip().startswith("SELECT")])
+            sent.clear()
+            if len(selects) == 3:
+                self.set()
+            return self.is_set()
+
+    with recorded(engine) as sent:
+        sweep_until(Stop(), world.services, lambda: None, now=lambda: next(moments))
+    every_step, one_statement, rested = selects
+    clock_reads = 0 if world.services.database.is_sqlite else 1
+    assert len(one_statement) == 1 + clock_reads
+    assert len(every_step) > len(rested) > 10

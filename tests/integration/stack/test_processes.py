@@ -114,7 +114,10 @@ def test_a_child_that_is_killed_repeatedly_is_restarted_each_time(data: DataDir)
 
     reported = keep(data, [shell("exec sleep 600")], scene)
     assert reported.count("shell was ended by signal 9; restarting it") == 1
-    assert all("signal 9" in line for line in reported if "starting" in line)
+    assert all("signal 9" in line for line in reported if "restarting" in line)
+    assert [line.rsplit(", ", 1)[1] for line in reported if "was restarted" in line][:4] == [
+        f"restart {number}" for number in (1, 2, 3, 4)
+    ]
 
 
 def test_a_child_that_keeps_exiting_fails_the_stack(data: DataDir) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 from uuid import UUID, uuid4
 
 import pytest
 from memorybase_client import Client
+from rich.console import Console
 
 from memorybase import errors
-from memorybase.cli import memory_bases
+from memorybase.cli import demo, memory_bases
+from memorybase.stack.state import DataDir
 
 BASE = uuid4()
 
@@ -66,3 +70,17 @@ def test_what_is_wrong_is_said(status: str) -> None:
         errors.NotReady, match=r"6 messages of the memory base m are not ingested\. No worker is running"
     ):
         ingested(Stack((status, 6), working=0 if status == "pending" else 50, problem="part"))
+
+
+def test_a_demo_waits_as_long_as_its_stack_runs_and_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(demo, "PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr(demo.time, "sleep", lambda _: None)
+    unused: Any = None
+    out = io.StringIO()
+    answers = iter([None, None, 7])
+    steps = demo.Demo(Console(file=out), DataDir(tmp_path), unused, unused, lambda: True)
+    assert steps.wait("the worker", lambda: next(answers)) == 7
+    assert out.getvalue().count("waiting for the worker (0 s)") == 2
+    ended = demo.Demo(Console(file=out), DataDir(tmp_path), unused, unused, lambda: False)
+    with pytest.raises(errors.NotReady, match="The stack ended"):
+        ended.wait("the worker", lambda: None)

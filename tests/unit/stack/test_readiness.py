@@ -47,7 +47,7 @@ def printed(monkeypatch: Any, answers: list[httpx.Response], *ending: str) -> li
 
     async def wait() -> None:
         processes: Any = Processes(*ending)
-        if missing := await run._serving(plan, processes):
+        if missing := await run._serving(plan, processes, lines.append):
             lines.append(missing)
             await run._ready(plan, processes, lines.append, missing)
 
@@ -87,3 +87,10 @@ def test_the_reason_of_the_model_is_read_from_readiness() -> None:
             return await failing_parts(client, URL)
 
     assert asyncio.run(ask()) == (["model"], PREPARING)
+
+
+def test_a_start_that_takes_long_says_what_it_waits_for_and_goes_on(monkeypatch: Any) -> None:
+    monkeypatch.setattr(run, "PROGRESS_SECONDS", 0.0)
+    answers = [not_ready("redis", "worker"), not_ready("worker"), READY]
+    lines = printed(monkeypatch, answers)
+    assert [line.rsplit(" (", 1)[0] for line in lines] == ["waiting for redis, worker", "waiting for worker"]

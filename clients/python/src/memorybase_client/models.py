@@ -56,7 +56,7 @@ MemoryBaseStatus = Literal[
     "ready", "pending", "paused", "ingesting", "preparing", "regenerating", "unavailable", "deleting"
 ]
 Priority = Literal["low", "normal", "high"]
-ProblemKind = Literal["part", "lost", "failed", "overdue", "long", "webhook", "paused"]
+ProblemKind = Literal["part", "restore", "lost", "failed", "overdue", "long", "quota", "webhook", "paused"]
 SearchState = Literal["not_counted", "skipped", "searchable", "updating", "waiting", "ingesting", "failed", "lost"]
 SessionState = Literal["synced", "pending", "ingesting", "failed"]
 Window = Literal["1h", "24h", "7d"]
@@ -2394,10 +2394,12 @@ class Problem(Answer):
     """Something that needs a person. Counts are null where they do not apply, and stop at 1,000."""
 
     kind: ProblemKind | str
-    """`part`: a part of the stack does not answer. `lost`: a memory base has lost vectors. `failed`: it has dead
-    letters. `overdue`: due messages wait for more than ten minutes. `long`: a job of a long message has run for
-    more than two minutes; others go on beside it. `webhook`: a webhook was disabled because it failed, or did
-    not get events. `paused`: it is paused, or auto_capture is off, and messages wait.
+    """`part`: a part of the stack does not answer. `restore`: the vectors of memory bases are rebuilt after a
+    restore; nothing needs to be done. `lost`: a memory base has lost vectors. `failed`: it has dead letters.
+    `overdue`: due messages wait for more than ten minutes. `long`: a job of a long message has run for more
+    than two minutes; others go on beside it. `quota`: a quota is used up, and calls are refused. `webhook`: a
+    webhook was disabled because it failed, or did not get events. `paused`: it is paused, or auto_capture is
+    off, and messages wait.
     """
     title: str
     """The problem in a few words."""

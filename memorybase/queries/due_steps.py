@@ -1,0 +1,69 @@
+"""Which of the sweeper's steps that somebody waits for have work: one statement, since asking each takes longer."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.database import records
+from memorybase.models import (
+    AuditEntry,
+    Flow,
+    Heartbeat,
+    IngestionJob,
+    JobState,
+    MemoryBase,
+    PlannedBaseDeletion,
+    PlannedDeletion,
+    Preparation,
+    Session,
+    SessionProgress,
+    UtcDateTime,
+)
+from memorybase.queries.pending import SESSION_IS_DUE, SESSION_IS_EDITED
+from memorybase.queries.store_health import CHECK_EVERY, CHECK_TURN
+
+_NOW = sa.bindparam("now", type_=UtcDateTime())
+_CHECKED_AFTER = sa.bindparam("checked_after", type_=UtcDateTime())
+
+
+def _any(column: sa.SQLColumnExpression[object], *conditions: sa.ColumnElement[bool]) -> sa.Exists:
+    return sa.select(column).where(*conditions).exists()
+
+
+_IS_SESSION_DELETED = _any(Session.id, Session.deleted_at.is_not(None))
+# A step may find less than its condition says, never more. Each condition is on an index, or on a small table.
+_STEPS = {
+    "store_check": ~_any(
+        Heartbeat.name, Heartbeat.name == CHECK_TURN, Heartbeat.beat_at > _CHECKED_AFTER, Heartbeat.beat_at <= _NOW
+    ),
+    "requeued": _any(SessionProgress.id, SessionProgress.lease_until < _NOW),
+    "idle": _any(SessionProgress.id, SessionProgress.idle_due_at <= _NOW),
+    "prepared": _any(Preparation.memory_base_id),
+    "planned": sa.or_(
+        _any(SessionProgress.id, SESSION_IS_DUE),
+        _any(SessionProgress.id, SESSION_IS_EDITED),
+        _any(SessionProgress.id, SessionProgress.audit_at <= _NOW),
+    ),
+    "notified": _any(IngestionJob.id, IngestionJob.state == JobState.QUEUED),
+    "memories_deleted": _any(PlannedBaseDeletion.memory_base_id, PlannedBaseDeletion.due_at <= _NOW),
+    "deletions": sa.or_(
+        _any(MemoryBase.id, MemoryBase.deleting_at.is_not(None)), _any(Flow.id, Flow.deleting_at.is_not(None))
+    ),
+    "builds": _any(MemoryBase.id, MemoryBase.building.is_not(None)),
+    "sessions_deleted": _any(PlannedDeletion.session_uuid, PlannedDeletion.due_at <= _NOW),
+    "sessions_erased": _IS_SESSION_DELETED,
+    "sessions_removed": _IS_SESSION_DELETED,
+    "audit_sealed": _any(AuditEntry.id, AuditEntry.seq.is_(None)),
+}
+_FIND = sa.select(*(condition.label(name) for name, condition in _STEPS.items()))
+
+NAMES = frozenset(_STEPS)
+
+
+def find(db: OrmSession, now: datetime) -> set[str]:
+    """Those that have work now, by name."""
+    row = records.execute(db, _FIND, {"now": now, "checked_after": now - CHECK_EVERY}).one()
+    return {name for name, is_due in zip(_STEPS, row, strict=True) if is_due}
