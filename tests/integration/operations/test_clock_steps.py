@@ -59,6 +59,7 @@ UNLIMITED = {
         "flows.created_at",
         "runs.created_at",
         "sessions.created_at",
+        "sessions.renamed_at",
         "memory_bases.created_at",
         "generations.created_at",
         "knowledge_bases.created_at",

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from harness.world import World
 
 from memorybase.models import Capture, Generation, MemoryBase, Message, SessionProgress
-from memorybase.queries.joins import SERVES, serving_progress
+from memorybase.queries.joins import SERVES, key_of, serving_progress
 from memorybase.queries.pending import CURSOR, SESSION_IS_DUE, TARGET, by_capture, is_counted, is_due, is_pending
 
 RUN = (
@@ -78,7 +78,7 @@ def test_a_session_is_due_while_its_target_is_beyond_its_cursor(world: World) ->
     base_id = world.new_base(threshold=2)
 
     def state(session_id: str) -> tuple[int, int, bool]:
-        row = serving_progress(sa.literal(session_id))
+        row = serving_progress(key_of(world.flow_id, session_id))
         statement = sa.select(CURSOR, TARGET, SESSION_IS_DUE).select_from(MemoryBase).outerjoin(SessionProgress, row)
         with world.services.database.reading() as db:
             cursor, target, due = db.execute(statement.where(MemoryBase.id == base_id)).one()
