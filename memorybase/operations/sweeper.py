@@ -85,7 +85,7 @@ log = get_logger(__name__)
 
 @dataclass(slots=True)
 class SweepReport:
-    """How much one pass did, by step."""
+    """How much one pass did, by step, in their order."""
 
     clamped: int = 0
     requeued: int = 0
@@ -99,15 +99,15 @@ class SweepReport:
     builds: int = 0
     retired: int = 0
     sessions_deleted: int = 0
+    expired: int = 0
+    forgotten: int = 0
+    memory_uses: int = 0
+    receipts: int = 0
     sessions_erased: int = 0
     logs_purged: int = 0
     sessions_removed: int = 0
     ids_forgotten: int = 0
     deleted_emptied: int = 0
-    expired: int = 0
-    forgotten: int = 0
-    memory_uses: int = 0
-    receipts: int = 0
     passed: int = 0
     packed: int = 0
     orphans_removed: int = 0
