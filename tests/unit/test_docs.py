@@ -28,7 +28,8 @@ DOCS = ROOT / "docs"
 REFERENCE = DOCS / "reference"
 DECISIONS = DOCS / "decisions"
 PAGES = sorted(DOCS.rglob("*.md"))
-LINKING = [*PAGES, ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"]
+BENCHMARKS = sorted((ROOT / "bench").glob("*.md"))
+LINKING = [*PAGES, *BENCHMARKS, ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"]
 PACKAGES = ("memorybase", "api", "worker")
 
 # The words that code, tables, logs and pages share.
