@@ -301,7 +301,8 @@ def test_each_internal_link_leads_somewhere(subtests: pytest.Subtests) -> None:
 
 
 def test_each_test_that_a_page_names_exists() -> None:
-    named = [(page, path) for page in [*PAGES, *BENCHMARKS] for path in re.findall(r"`(tests/[\w/.-]+)", page.read_text())]
+    pages = [*PAGES, *BENCHMARKS]
+    named = [(page, path) for page in pages for path in re.findall(r"`(tests/[\w/.-]+)", page.read_text())]
     assert named
     gone = sorted({f"{page.relative_to(ROOT)}: {path}" for page, path in named if not (ROOT / path).exists()})
     assert not gone, f"these tests do not exist; correct the pages: {gone}"
