@@ -28,7 +28,9 @@ DOCS = ROOT / "docs"
 REFERENCE = DOCS / "reference"
 DECISIONS = DOCS / "decisions"
 PAGES = sorted(DOCS.rglob("*.md"))
-LINKING = [*PAGES, *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"))]
+BENCHMARKS = sorted((ROOT / "bench").glob("*.md"))
+ROOT_PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+LINKING = [*PAGES, *BENCHMARKS, *(ROOT / name for name in ROOT_PAGES)]
 PACKAGES = ("memorybase", "api", "worker")
 
 # The words that code, tables, logs and pages share.
@@ -302,7 +304,8 @@ def test_each_internal_link_leads_somewhere(subtests: pytest.Subtests) -> None:
 
 
 def test_each_test_that_a_page_names_exists() -> None:
-    named = [(page, path) for page in PAGES for path in re.findall(r"`(tests/[\w/.-]+)", page.read_text())]
+    pages = [*PAGES, *BENCHMARKS]
+    named = [(page, path) for page in pages for path in re.findall(r"`(tests/[\w/.-]+)", page.read_text())]
     assert named
     gone = sorted({f"{page.relative_to(ROOT)}: {path}" for page, path in named if not (ROOT / path).exists()})
     assert not gone, f"these tests do not exist; correct the pages: {gone}"
