@@ -262,14 +262,11 @@ def test_the_documented_routes_are_those_of_the_api() -> None:
 # Tables
 
 
-def test_each_table_is_documented_with_its_columns(subtests: pytest.Subtests) -> None:
-    page = sections(REFERENCE / "tables.md")
-    assert models.Base.metadata.sorted_tables
-    for table in models.Base.metadata.sorted_tables:
-        with subtests.test(str(table.name)):
-            assert table.name in page, f"add a heading '## {table.name}' to docs/reference/tables.md"
-            missing = [column.name for column in table.columns if f"`{column.name}`" not in page[table.name]]
-            assert not missing, f"add these columns below its heading in docs/reference/tables.md: {missing}"
+def test_each_table_says_what_it_holds() -> None:
+    tables = models.Base.registry.mappers
+    assert len(list(tables)) > 40
+    silent = [each.class_.__name__ for each in tables if not each.class_.__doc__]
+    assert not silent, f"say in the docstring of each of these models what its table holds: {silent}"
 
 
 # Words
