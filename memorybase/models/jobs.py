@@ -214,6 +214,7 @@ class Heartbeat(Base):
     __tablename__ = "heartbeats"
 
     name: Mapped[str] = mapped_column(String(300), primary_key=True)
+    # worker, sweeper; turn: a task that one of all sweepers starts now and then; residue:...: queries/residues.py
     kind: Mapped[str] = mapped_column(String(16))
     started_at: Mapped[datetime]
     beat_at: Mapped[datetime]

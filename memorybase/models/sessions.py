@@ -34,6 +34,8 @@ from memorybase.time_zones import NAME_LENGTH as ZONE_LENGTH
 
 
 class Flow(Base):
+    """What a runtime executes; it owns sessions, runs and messages. With `deleting_at` it is 404, and its rows go."""
+
     __tablename__ = "flows"
     __table_args__ = (
         UniqueConstraint("user_id", "external_id"),
