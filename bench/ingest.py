@@ -4,7 +4,7 @@
 
 It captures the turns of a file in LoCoMo's format (or generated texts of the same length) through its own embedded
 stack over HTTP. In the same run LangChain's index() and mem0's add(infer=False), both with Chroma, get the same
-messages and the same model, if `make bench-peers` has installed them. docs/howto/measure.md explains what each section
+messages and the same model, if `make bench-peers` has installed them. bench/README.md explains what each section
 measures.
 """
 

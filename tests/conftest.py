@@ -42,6 +42,8 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Not the user's: prepared models.
 os.environ["XDG_CACHE_HOME"] = str(CACHE)
+# Nor what the user's stack and clients note.
+os.environ["XDG_STATE_HOME"] = str(CACHE / "state")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

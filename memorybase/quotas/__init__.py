@@ -11,7 +11,7 @@
 
 A process takes a slice of what is left of a quota from a row of the database, and spends it in memory: no capture
 touches a row, and no number of processes together exceeds the quota. Without a quota nothing is done. `acting_as` says
-who calls; without it the quotas of the user hold. Docs: docs/decisions/0091-quotas-are-leased-in-slices.md.
+who calls; without it the quotas of the user hold. Docs: docs/decisions/README.md#0091.
 """
 
 from __future__ import annotations

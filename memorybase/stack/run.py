@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -14,7 +15,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
-from memorybase_client import Client
+from memorybase_client import Client, local_stack
 from memorybase_client import errors as client_errors
 
 from memorybase import errors
@@ -84,6 +85,7 @@ async def _run(planned: Plan, report: Report, *, with_parent: bool) -> None:
     stop = asyncio.Event()
     processes = Processes(planned.data, planned.children, report)
     watching: asyncio.Task[None] | None = None
+    local: local_stack.LocalStack | None = None
     _handle_signals(stop, processes)
     if with_parent:
         _end_with_parent(stop)
@@ -102,11 +104,10 @@ async def _run(planned: Plan, report: Report, *, with_parent: bool) -> None:
             processes.is_serving = True
             watching = asyncio.create_task(watch(processes, planned.health_url, planned.data.path, report))
             tasks = (keeping, watching)
-            report(
-                f"the API key is in {planned.data.key_file}"
-                if planned.key_in_file
-                else "the API key is MEMORYBASE_API_KEY"
-            )
+            local = local_stack.LocalStack(planned.stack.url, planned.data.api_key(planned.settings))
+            if not with_parent:
+                _note_for_clients(local, report)
+            _say_what_to_export(planned, report)
             if missing:
                 report(f"{missing}; captures are accepted at {planned.stack.url}")
                 await _unless_stopped(_ready(planned, processes, report, missing), stop, processes, *tasks)
@@ -114,6 +115,8 @@ async def _run(planned: Plan, report: Report, *, with_parent: bool) -> None:
             await _unless_stopped(_offer_sign_in(planned, report), stop, processes, *tasks)
             await _unless_stopped(stop.wait(), stop, processes, *tasks)
     finally:
+        if local is not None:
+            local_stack.forget(local)
         if watching is not None:
             watching.cancel()
             await asyncio.wait([watching])
@@ -256,6 +259,25 @@ def _missing(failing: list[str], problem: str) -> str:
     if MODEL not in failing:
         return f"not ready: {', '.join(failing)}" if failing else ""
     return PREPARING if problem.startswith(PREPARING) else f"not ready: {problem.rstrip('.')}"
+
+
+def _note_for_clients(local: local_stack.LocalStack, report: Report) -> None:
+    try:
+        local_stack.note(local)
+    except (OSError, RuntimeError) as exc:
+        report(f"note: clients cannot find this stack by themselves: {exc}; set MEMORYBASE_URL and MEMORYBASE_API_KEY")
+
+
+def _say_what_to_export(planned: Plan, report: Report) -> None:
+    """What a shell needs for the commands of the guides."""
+    programs = Path(sys.executable).parent
+    report("in another terminal:")
+    if not (shutil.which("memorybase") or "").startswith(str(programs)):
+        report(f"  export PATH={shlex.quote(str(programs))}:$PATH")
+    if planned.key_in_file:
+        report(f"  export MEMORYBASE_API_KEY=$(cat {shlex.quote(str(planned.data.key_file.absolute()))})")
+    else:
+        report("  export MEMORYBASE_API_KEY=…  # as it is set for this stack")
 
 
 async def _offer_sign_in(planned: Plan, report: Report) -> None:

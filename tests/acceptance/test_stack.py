@@ -19,6 +19,7 @@ import pytest
 from harness import exports
 from harness.stack import KEY, NAMES, ROOT, EmbeddedStack, environment, memorybase, processes_of, run_memorybase
 from harness.waiting import wait_until
+from memorybase_client import AgentMemory, local_stack
 
 from memorybase.auth import api_keys
 
@@ -291,6 +292,23 @@ class TestEnding:
             starting.send_signal(signal.SIGINT)
             assert starting.wait(60) == 0
         assert processes_of(own.data) == []
+
+    def test_clients_of_its_user_find_it_until_it_stops(
+        self, own: EmbeddedStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("MEMORYBASE_URL", "MEMORYBASE_API_KEY"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+        own.changes["XDG_STATE_HOME"] = str(tmp_path / "state")
+        own.start()
+
+        with AgentMemory("support", timeout_seconds=60) as memory:
+            memory.capture("monday", [{"role": "user", "content": "The boat lies at berth 12."}])
+            memory.flush()
+            assert [each.content for each in memory.messages("monday") or []] == ["The boat lies at berth 12."]
+        own.stop()
+
+        assert local_stack.find() is None
 
     def test_a_stack_of_a_command_ends_when_the_command_is_killed(self, own: EmbeddedStack) -> None:
         """Its standard input closes, and its output has no reader."""

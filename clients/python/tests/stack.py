@@ -111,6 +111,7 @@ class Stack:
         }
         environment |= {
             "MEMORYBASE_API_KEY": KEY,
+            "XDG_STATE_HOME": str(directory / "state"),
             "MEMORYBASE_MODEL_DIR": str(Path(tempfile.gettempdir(), f"memorybase-test-models-{os.getuid()}")),
             "PYTHONPATH": f"{ROOT}:{ROOT / 'clients' / 'python' / 'src'}",
         }

@@ -1,5 +1,6 @@
 /** One call as data: what is sent, which answers are errors, and what may be sent again. No I/O. */
 import * as errors from "./errors.js";
+import { environment, findLocalStack } from "./local-stack.js";
 import type { Log, Schemas } from "./types.js";
 
 export const DEFAULT_URL = "http://127.0.0.1:8000";
@@ -34,28 +35,29 @@ export interface Call {
   waitSeconds?: number | undefined;
 }
 
-/** The server's address: the argument, else MEMORYBASE_URL, else this machine's. */
-export function urlOf(url: string | undefined): string {
-  const found = (url || environment("MEMORYBASE_URL") || DEFAULT_URL).replace(/\/+$/, "");
-  if (!URL.canParse(found)) {
-    throw new TypeError(`The URL of memorybase must be complete, such as ${DEFAULT_URL} (got '${found}')`);
+/** Address and API key: those given, else MEMORYBASE_URL and MEMORYBASE_API_KEY, else those of the stack that runs on
+ * this machine; its key is never sent to another address. Throws TypeError if there is no key. */
+export function connectionOf(givenUrl: string | undefined, givenKey: string | undefined): { url: string; key: string } {
+  let url = (givenUrl || environment("MEMORYBASE_URL") || "").replace(/\/+$/, "");
+  let key = givenKey || environment("MEMORYBASE_API_KEY");
+  if (!url || !key) {
+    const running = findLocalStack();
+    if (running !== undefined && (!url || url === running.url)) {
+      url = running.url;
+      key ||= running.key;
+    }
   }
-  return found;
-}
-
-/** The API key: the argument, else MEMORYBASE_API_KEY. Throws TypeError if there is none. */
-export function keyOf(key: string | undefined): string {
-  const found = key || environment("MEMORYBASE_API_KEY");
-  if (!found) {
-    throw new TypeError("An API key is required: pass key, or set MEMORYBASE_API_KEY");
+  url ||= DEFAULT_URL;
+  if (!URL.canParse(url)) {
+    throw new TypeError(`The URL of memorybase must be complete, such as ${DEFAULT_URL} (got '${url}')`);
   }
-  return found;
-}
-
-/** Browsers and some edge runtimes have no environment. */
-function environment(name: string): string | undefined {
-  const found = globalThis as { process?: { env?: Record<string, string | undefined> } };
-  return found.process?.env?.[name];
+  if (!key) {
+    throw new TypeError(
+      "An API key is required: pass key, set MEMORYBASE_API_KEY, or start memorybase on this machine " +
+        "(`memorybase up`), whose key is found by its user's programs",
+    );
+  }
+  return { url, key };
 }
 
 /** Headers take bytes as characters, and a key may contain others than those of Latin-1: UTF-8, as the server reads. */

@@ -19,7 +19,8 @@ export function withMessageIds<Post extends { messages: Schemas["SentMessage"][]
 function withId(message: Schemas["SentMessage"]): Schemas["SentMessage"] {
   if ("data" in message && typeof message.data === "object" && message.data !== null) {
     // LangChain's nested form.
-    return { ...message, data: { ...message.data, id: message.data.id || crypto.randomUUID() } } as typeof message;
+    const data = message.data as { id?: unknown };
+    return { ...message, data: { ...data, id: data.id || crypto.randomUUID() } } as typeof message;
   }
   const id = "id" in message ? message.id : undefined;
   return { ...message, id: id || crypto.randomUUID() } as typeof message;

@@ -2,8 +2,8 @@
 import createClient from "openapi-fetch";
 
 import {
-  STREAM_SILENCE_SECONDS, backOff, bearer, checkIds, connectionFailed, errorOf, keyOf, limitSeconds, logToConsole,
-  pauseBeforeRetry, urlOf, type Call,
+  STREAM_SILENCE_SECONDS, backOff, bearer, checkIds, connectionFailed, connectionOf, errorOf, limitSeconds, logToConsole,
+  pauseBeforeRetry, type Call,
 } from "./calls.js";
 import * as errors from "./errors.js";
 import { TimeLimit, sleep } from "./limits.js";
@@ -16,9 +16,9 @@ export const TRIES = 5;
 export const TIMEOUT_SECONDS = 60;
 
 export interface TransportOptions {
-  /** The server's address; by default MEMORYBASE_URL, else http://127.0.0.1:8000. */
+  /** The server's address; by default MEMORYBASE_URL, else the stack that runs on this machine. */
   url?: string | undefined;
-  /** The API key; by default MEMORYBASE_API_KEY. */
+  /** The API key; by default MEMORYBASE_API_KEY, else that of the stack on this machine. */
   key?: string | undefined;
   /** How long one try may take. */
   timeoutSeconds?: number | undefined;
@@ -48,8 +48,9 @@ export class Transport {
   readonly #send: Send;
 
   constructor(options: TransportOptions = {}) {
-    this.url = urlOf(options.url);
-    this.#key = keyOf(options.key);
+    const { url, key } = connectionOf(options.url, options.key);
+    this.url = url;
+    this.#key = key;
     this.log = safely(options.log ?? logToConsole);
     this.#timeoutSeconds = options.timeoutSeconds ?? TIMEOUT_SECONDS;
     this.#tries = Math.max(options.tries ?? TRIES, 1);

@@ -1,9 +1,12 @@
 /** What the client sends, repeats and reads, without a server. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
 
 import {
-  bearer, checkIds, connectionFailed, errorOf, keyOf, limitSeconds, optionalBody, pauseBeforeRetry, urlOf, type Call,
+  bearer, checkIds, connectionFailed, connectionOf, errorOf, limitSeconds, optionalBody, pauseBeforeRetry, type Call,
 } from "../src/calls.js";
 import { Client, errors } from "../src/index.js";
 import { withMessageIds, withRunId } from "../src/ids.js";
@@ -58,18 +61,42 @@ test("a call that waits is given the time for it", () => {
   assert.equal(limitSeconds({ ...CALL, waitSeconds: 60 }, 5), 70);
 });
 
-test("the environment names server and key", (context) => {
-  const { MEMORYBASE_URL, MEMORYBASE_API_KEY } = process.env;
-  context.after(() => Object.assign(process.env, { MEMORYBASE_URL, MEMORYBASE_API_KEY }));
+/** A user with no settings, on a machine without a stack; the folder of the note. */
+function alone(context: TestContext): string {
+  const { MEMORYBASE_URL, MEMORYBASE_API_KEY, XDG_STATE_HOME } = process.env;
+  context.after(() => {
+    for (const [name, value] of Object.entries({ MEMORYBASE_URL, MEMORYBASE_API_KEY, XDG_STATE_HOME })) {
+      delete process.env[name];
+      if (value !== undefined) {
+        process.env[name] = value;
+      }
+    }
+  });
   delete process.env["MEMORYBASE_URL"];
   delete process.env["MEMORYBASE_API_KEY"];
-  assert.equal(urlOf(undefined), "http://127.0.0.1:8000");
-  assert.throws(() => keyOf(undefined), /MEMORYBASE_API_KEY/);
+  const state = mkdtempSync(join(tmpdir(), "memorybase-state-"));
+  process.env["XDG_STATE_HOME"] = state;
+  mkdirSync(join(state, "memorybase"));
+  return join(state, "memorybase");
+}
+
+test("the environment names server and key", (context) => {
+  alone(context);
+  assert.deepEqual(connectionOf(undefined, "given"), { url: "http://127.0.0.1:8000", key: "given" });
+  assert.throws(() => connectionOf(undefined, undefined), /set MEMORYBASE_API_KEY, or start memorybase/);
   process.env["MEMORYBASE_URL"] = "https://memory.example/";
   process.env["MEMORYBASE_API_KEY"] = "from the environment";
-  assert.deepEqual([urlOf(undefined), keyOf(undefined), keyOf("given")], [
-    "https://memory.example", "from the environment", "given",
-  ]);
+  assert.deepEqual(connectionOf(undefined, undefined), { url: "https://memory.example", key: "from the environment" });
+  assert.equal(connectionOf(undefined, "given").key, "given");
+});
+
+test("a client finds the stack of this machine, and sends its key to no other address", (context) => {
+  const file = join(alone(context), "stack.json");
+  writeFileSync(file, JSON.stringify({ url: "http://127.0.0.1:8123", key: "its key" }), { mode: 0o600 });
+  assert.deepEqual(connectionOf(undefined, undefined), { url: "http://127.0.0.1:8123", key: "its key" });
+  assert.throws(() => connectionOf("https://memory.example", undefined), /An API key is required/);
+  chmodSync(file, 0o640);
+  assert.throws(() => connectionOf(undefined, undefined), /An API key is required/);
 });
 
 test("a URL that is not complete is refused", () => {

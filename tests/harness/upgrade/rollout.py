@@ -17,7 +17,7 @@ from memorybase.database import migrate
 from memorybase.settings import Settings
 
 DRAIN_SECONDS = 40.0  # of a process that is asked to end
-# A migration gives up when it does not get its lock, and is run again: docs/decisions/0010.
+# A migration gives up when it does not get its lock, and is run again: docs/decisions/README.md#0010.
 MIGRATION_TRIES = 5
 MIGRATION_PAUSE_SECONDS = 1.0
 CONSUMERS_FIRST = ("sweeper", "worker", "api")

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import pickle
 import ssl
+import stat
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import httpx
 import pytest
 from harness.rows import each_row
-from memorybase_client import Client, errors, models
-from memorybase_client._calls import Call, encoded, error_of, json_of, key_of, pause_before_retry, segment, url_of
+from memorybase_client import Client, errors, local_stack, models
+from memorybase_client._calls import Call, connection_of, encoded, error_of, json_of, pause_before_retry, segment
 from memorybase_client._ids import with_message_ids, with_run_id
 from memorybase_client._lines import PART_LINES, Events, Lines, parts_of
+from memorybase_client.local_stack import LocalStack
 
 
 def pause(error: errors.MemorybaseError, attempt: int = 1) -> Any:
@@ -54,26 +57,72 @@ def test_a_call_that_waits_is_given_the_time_for_it() -> None:
     assert (timeout.read, timeout.connect) == (70, 5)
 
 
-def test_the_environment_names_server_and_key(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A user with no settings, on a machine without a stack."""
     monkeypatch.delenv("MEMORYBASE_URL", raising=False)
     monkeypatch.delenv("MEMORYBASE_API_KEY", raising=False)
-    assert url_of(None) == "http://127.0.0.1:8000"
-    with pytest.raises(ValueError, match="MEMORYBASE_API_KEY"):
-        key_of(None)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.mark.usefixtures("alone")
+def test_the_environment_names_server_and_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert connection_of(None, "given") == ("http://127.0.0.1:8000", "given")
+    with pytest.raises(ValueError, match="pass key=, set MEMORYBASE_API_KEY, or start memorybase"):
+        connection_of(None, None)
     monkeypatch.setenv("MEMORYBASE_URL", "https://memory.example/")
     monkeypatch.setenv("MEMORYBASE_API_KEY", "from the environment")
-    assert (url_of(None), key_of(None), key_of("given")) == (
-        "https://memory.example",
-        "from the environment",
-        "given",
-    )
+    assert connection_of(None, None) == ("https://memory.example", "from the environment")
+    assert connection_of("http://other", "given") == ("http://other", "given")
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_client_finds_the_stack_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    stack = LocalStack("http://127.0.0.1:8123", "its key")
+    local_stack.note(stack)
+    assert connection_of(None, None) == ("http://127.0.0.1:8123", "its key")
+    assert connection_of("http://127.0.0.1:8123/", None) == ("http://127.0.0.1:8123", "its key")
+    assert connection_of(None, "given") == ("http://127.0.0.1:8123", "given")
+    monkeypatch.setenv("MEMORYBASE_API_KEY", "from the environment")
+    assert connection_of(None, None) == ("http://127.0.0.1:8123", "from the environment")
+    assert "its key" not in repr(stack)
+
+
+@pytest.mark.usefixtures("alone")
+def test_the_key_of_the_stack_is_sent_to_no_other_address() -> None:
+    local_stack.note(LocalStack("http://127.0.0.1:8123", "its key"))
+    with pytest.raises(ValueError, match="An API key is required"):
+        connection_of("https://memory.example", None)
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_note_that_others_can_read_or_that_is_damaged_is_ignored() -> None:
+    local_stack.note(LocalStack("http://127.0.0.1:8123", "its key"))
+    file = local_stack.state_dir() / "stack.json"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    file.chmod(0o640)
+    assert local_stack.find() is None
+    file.chmod(0o600)
+    file.write_text('{"url": ')
+    assert local_stack.find() is None
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_stack_that_stops_leaves_the_note_of_a_later_one() -> None:
+    earlier, later = LocalStack("http://127.0.0.1:1", "a"), LocalStack("http://127.0.0.1:2", "b")
+    local_stack.note(earlier)
+    local_stack.note(later)
+    local_stack.forget(earlier)
+    assert local_stack.find() == later
+    local_stack.forget(later)
+    assert local_stack.find() is None
 
 
 def test_a_key_that_cannot_be_a_header_is_refused_and_not_shown() -> None:
-    assert key_of("a key from a file\n") == "a key from a file"
+    assert connection_of("http://a", "a key from a file\n") == ("http://a", "a key from a file")
     for broken in ("secret\nline", "secret\x00", "secret\x7f"):
         with pytest.raises(ValueError, match="control characters") as refused:
-            key_of(broken)
+            connection_of("http://a", broken)
         assert "secret" not in str(refused.value)
 
 

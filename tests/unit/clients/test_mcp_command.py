@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from memorybase_client import mcp
+from memorybase_client import local_stack, mcp
 from memorybase_client.mcp import __main__ as command
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -20,7 +20,7 @@ Options = dict[str, str | None]
 
 
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> Options:
+def served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Options:
     """What the command would serve."""
     found: Options = {}
 
@@ -31,6 +31,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Options:
     monkeypatch.setattr(mcp, "server", SimpleNamespace(serve_stdio=record), raising=False)
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return found
 
 
@@ -72,6 +73,14 @@ def test_options_come_before_the_environment(served: Options, monkeypatch: pytes
     assert served == {"url": "https://two", "key": "key two", "flow": "flow two", "end_user": "user two"}
 
 
+def test_without_options_it_serves_the_stack_of_this_machine(served: Options, monkeypatch: pytest.MonkeyPatch) -> None:
+    local_stack.note(local_stack.LocalStack("http://127.0.0.1:8123", "its key"))
+
+    run(monkeypatch)
+
+    assert (served["url"], served["key"]) == ("http://127.0.0.1:8123", "its key")
+
+
 def test_an_empty_scope_is_none(served: Options, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORYBASE_API_KEY", "key")
     monkeypatch.setenv("MEMORYBASE_FLOW", "")
@@ -87,13 +96,13 @@ def test_without_a_usable_key_it_says_where_to_put_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     file = tmp_path / "api_key"
-    assert "set MEMORYBASE_API_KEY, or pass --key-file" in refused(monkeypatch, capsys)
+    assert "set MEMORYBASE_API_KEY" in refused(monkeypatch, capsys)
     assert f"{file} cannot be read: No such file" in refused(monkeypatch, capsys, "--key-file", str(file))
     file.write_bytes(b"\xff")
     assert "it is not UTF-8" in refused(monkeypatch, capsys, "--key-file", str(file))
     file.write_text(" \n")
     monkeypatch.setenv("MEMORYBASE_API_KEY", "of another stack")
-    assert "An API key is required" in refused(monkeypatch, capsys, "--key-file", str(file))
+    assert "must hold an API key (it is empty)" in refused(monkeypatch, capsys, "--key-file", str(file))
     file.write_text("secret\nsecret\n")
     shown = refused(monkeypatch, capsys, "--key-file", str(file))
     assert "no control characters" in shown

@@ -2,7 +2,7 @@
 
     from memorybase_client import Client            # AsyncClient has the same methods
 
-    with Client() as client:                        # MEMORYBASE_URL, MEMORYBASE_API_KEY
+    with Client() as client:                        # the stack of `memorybase up`, or MEMORYBASE_URL and _API_KEY
         client.capture_run("support", session_id="anna", messages=[{"role": "user", "content": "Berth 12, please."}])
         for hit in client.search_flow(flow_id="support", query="Where is the boat?").results:
             print(hit.snippet)

@@ -16,7 +16,7 @@ from uuid import UUID
 
 import httpx
 
-from memorybase_client import errors
+from memorybase_client import errors, local_stack
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 JSON = "application/json"
@@ -63,17 +63,26 @@ class Call:
         }
 
 
-def url_of(url: str | None) -> str:
-    """The server's address: the argument, else MEMORYBASE_URL, else this machine's."""
-    return (url or os.environ.get("MEMORYBASE_URL") or DEFAULT_URL).rstrip("/")
+def connection_of(url: str | None, key: str | None) -> tuple[str, str]:
+    """Address and API key: the arguments, else MEMORYBASE_URL and MEMORYBASE_API_KEY, else those of the stack that runs
+    on this machine. Its key is never sent to another address. Raises ValueError if there is no key."""
+    url = (url or os.environ.get("MEMORYBASE_URL") or "").rstrip("/")
+    key = key or os.environ.get("MEMORYBASE_API_KEY")
+    if not (url and key):
+        running = local_stack.find()
+        if running is not None and url in {"", running.url}:
+            url, key = running.url, key or running.key
+    return url or DEFAULT_URL, _checked(key or "")
 
 
-def key_of(key: str | None) -> str:
-    """The API key: the argument, else MEMORYBASE_API_KEY. Raises ValueError if there is none, or none that can be a
-    header: the HTTP library's own error would show it."""
-    found = (key or os.environ.get("MEMORYBASE_API_KEY") or "").strip()
+def _checked(key: str) -> str:
+    found = key.strip()
     if not found:
-        raise ValueError("An API key is required: pass key=, or set MEMORYBASE_API_KEY")
+        raise ValueError(
+            "An API key is required: pass key=, set MEMORYBASE_API_KEY, or start memorybase on this machine "
+            "(`memorybase up`), whose key is found by its user's programs"
+        )
+    # The HTTP library's own error would show the key.
     if re.search(r"[\x00-\x1f\x7f]", found):
         raise ValueError("The API key must have no control characters, such as a line break")
     return found

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from memorybase_client import errors
+from memorybase_client import errors, local_stack
 from memorybase_client._async.client import AsyncClient
 from memorybase_client._async.listing import LARGEST_PAGE
 from memorybase_client._async.waiting import fail_after, in_thread
@@ -32,16 +32,16 @@ MIN_SCORE = 0.05  # of a recall: below it hits seldom answer; the server's defau
 class AsyncAgentMemory:
     """Captures and recalls for one flow, and never fails or holds up its caller because memorybase is away.
 
-    Captures go through the outbox, a directory or an Outbox. A read takes `timeout_seconds` at most. If memorybase is
-    away, it returns None, `failure` says why, and for five seconds further reads return None at once. A deletion
-    raises, and so do the calls of `client`.
+    Captures go through the outbox, a directory or an Outbox; by default all programs of this user share one. A read
+    takes `timeout_seconds` at most. If memorybase is away, it returns None, `failure` says why, and for five seconds
+    further reads return None at once. A deletion raises, and so do the calls of `client`.
     """
 
     def __init__(
         self,
         flow_id: str,
         *,
-        outbox: Outbox | str | Path,
+        outbox: Outbox | str | Path | None = None,
         url: str | None = None,
         key: str | None = None,
         end_user_id: str | None = None,
@@ -53,7 +53,14 @@ class AsyncAgentMemory:
         self.flow_id = flow_id
         self.end_user_id = end_user_id
         self.failure: errors.MemorybaseError | None = None
-        self.client = AsyncClient(url, key, outbox=outbox, timeout_seconds=timeout_seconds, tries=1, **connecting)
+        self.client = AsyncClient(
+            url,
+            key,
+            outbox=outbox or local_stack.state_dir() / "outbox",
+            timeout_seconds=timeout_seconds,
+            tries=1,
+            **connecting,
+        )
         self._timeout_seconds = timeout_seconds
         self._away_until = 0.0
 

@@ -31,9 +31,10 @@ REFLUSH_SECONDS = 0.1
 class Client(Operations):
     """Calls a memorybase server with one key. Safe to share, and meant to be kept open: it reuses connections.
 
-    `url` and `key` default to the environment's MEMORYBASE_URL and MEMORYBASE_API_KEY. A call that fails for the moment
-    is tried up to `tries` times. Methods raise the errors of memorybase_client.errors. `outbox`, for capture(), is a
-    directory or an Outbox. `transport` is httpx's, for calls without a network; the outbox does not use it.
+    `url` and `key` default to MEMORYBASE_URL and MEMORYBASE_API_KEY of the environment, else to the stack that
+    `memorybase up` runs on this machine for this user. A call that fails for the moment is tried up to `tries` times.
+    Methods raise the errors of memorybase_client.errors. `outbox`, for capture(), is a directory or an Outbox.
+    `transport` is httpx's, for calls without a network; the outbox does not use it.
     """
 
     def __init__(

@@ -18,12 +18,11 @@ from memorybase_client._calls import (
     LONGEST_PAUSE_SECONDS,
     STREAM_SILENCE_SECONDS,
     Call,
+    connection_of,
     error_of,
     error_of_transport,
     jittered,
-    key_of,
     pause_before_retry,
-    url_of,
 )
 from memorybase_client._lazy import models as lazy
 from memorybase_client._lines import Events, Line, Lines, count_lines_of_all, loaded, parts_of, plus
@@ -56,8 +55,7 @@ class Transport:
         proxy: str | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self.url = url_of(url)
-        self._key = key_of(key)
+        self.url, self._key = connection_of(url, key)
         self._timeout_seconds = timeout_seconds
         self._tries = max(tries, 1)
         self._connecting = {"verify": verify, "proxy": proxy}

@@ -36,7 +36,7 @@ FORM = Form(
     "content",
     (Place(("text",)), Place(("tool_call_result", "result")), Place(("tool_call_result", "result", "*", "text"))),
 )
-KEY = Secret.from_env_var("MEMORYBASE_API_KEY")
+KEY = Secret.from_env_var("MEMORYBASE_API_KEY", strict=False)
 
 
 class _Connected:
@@ -46,7 +46,7 @@ class _Connected:
         self,
         flow_id: str,
         *,
-        outbox: str,
+        outbox: str | None = None,
         url: str | None = None,
         api_key: Secret = KEY,
         timeout_seconds: float = 2.0,
@@ -54,7 +54,7 @@ class _Connected:
         if not flow_id:
             raise ValueError("flow_id must not be empty")
         self.flow_id = flow_id
-        self.outbox = str(Path(outbox))
+        self.outbox = None if outbox is None else str(Path(outbox))
         self.url = url
         self.api_key = api_key
         self.timeout_seconds = timeout_seconds

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from memorybase_client import __version__
-from memorybase_client._calls import DEFAULT_URL, key_of, url_of
+from memorybase_client._calls import DEFAULT_URL, connection_of
 from memorybase_client.mcp import is_installed, serve_stdio
 
 INTERRUPTED = 130  # as shells do it
@@ -18,10 +18,9 @@ INTERRUPTED = 130  # as shells do it
 def main() -> None:
     """Serve until the input ends. There is no option for the key: every user of the machine can read options."""
     options = _options()
-    url = url_of(options.url)
+    url, key = _connection(options)
     if not url.startswith(("http://", "https://")):
         _fail(f"The URL must begin with http:// or https:// (got {url!r})")
-    key = _key(options.key_file)
     if not is_installed():
         _fail("The extra mcp is missing. In a copy of the repository run: pip install './clients/python[mcp]'")
     try:
@@ -34,10 +33,12 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         "memorybase-mcp",
         description="Serve MCP on standard input and output, for agents that start a program. The API key is read "
-        "from MEMORYBASE_API_KEY.",
+        "from MEMORYBASE_API_KEY; without it, the stack that `memorybase up` runs for this user is found.",
         allow_abbrev=False,  # --key would be --key-file
     )
-    parser.add_argument("--url", help=f"the API's URL (default: MEMORYBASE_URL, else {DEFAULT_URL})")
+    parser.add_argument(
+        "--url", help=f"the API's URL (default: MEMORYBASE_URL, else the stack of this machine, else {DEFAULT_URL})"
+    )
     parser.add_argument("--key-file", type=Path, metavar="FILE", help="a file that holds the API key")
     parser.add_argument(
         "--flow",
@@ -53,14 +54,14 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _key(file: Path | None) -> str:
-    key = os.environ.get("MEMORYBASE_API_KEY", "") if file is None else _content(file)
-    if not key.strip():
-        _fail("An API key is required: set MEMORYBASE_API_KEY, or pass --key-file with a file that holds the key")
+def _connection(options: argparse.Namespace) -> tuple[str, str]:
+    key = None if options.key_file is None else _content(options.key_file)
+    if key is not None and not key.strip():
+        _fail(f"{options.key_file} must hold an API key (it is empty)")
     try:
-        return key_of(key)
+        return connection_of(options.url, key)
     except ValueError as error:
-        _fail(str(error))
+        _fail(f"{error}. --key-file names a file that holds the key")
 
 
 def _content(file: Path) -> str:

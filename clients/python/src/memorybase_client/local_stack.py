@@ -1,0 +1,65 @@
+"""The stack that runs on this machine for this user: `memorybase up` notes its address and key, clients find them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+import sys
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class LocalStack:
+    """Address and key of a running stack. Its repr shows no key."""
+
+    url: str
+    key: str = field(repr=False)
+
+
+def state_dir() -> Path:
+    """Where this user's programs keep such notes: $XDG_STATE_HOME/memorybase, by default in ~/.local/state; on Windows
+    %LOCALAPPDATA%\\memorybase. Raises RuntimeError for a user without a home directory."""
+    windows = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None
+    base = windows or os.environ.get("XDG_STATE_HOME")
+    return (Path(base).expanduser() if base else Path.home() / ".local" / "state") / "memorybase"
+
+
+def find() -> LocalStack | None:
+    """The stack that `memorybase up` noted, if there is one. A note that another user could have written is ignored."""
+    try:
+        file = state_dir() / "stack.json"
+        if os.name == "posix" and not _is_private(file.stat()):
+            return None
+        noted = json.loads(file.read_text(encoding="utf-8"))
+        return LocalStack(str(noted["url"]), str(noted["key"]))
+    except (OSError, RuntimeError, ValueError, KeyError, TypeError):
+        return None
+
+
+def note(stack: LocalStack) -> None:
+    """Let this user's clients find the stack; the latest one wins. Raises OSError or RuntimeError."""
+    directory = state_dir()
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    scratch = directory / f".stack.json.{os.getpid()}"
+    try:
+        descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - the mode
+            file.write(json.dumps(asdict(stack)) + "\n")
+        scratch.replace(directory / "stack.json")
+    except OSError:
+        scratch.unlink(missing_ok=True)
+        raise
+
+
+def forget(stack: LocalStack) -> None:
+    """Remove the note of a stack that stops, but not that of one that was started later."""
+    with contextlib.suppress(OSError, RuntimeError):
+        if find() == stack:
+            (state_dir() / "stack.json").unlink()
+
+
+def _is_private(status: os.stat_result) -> bool:
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
