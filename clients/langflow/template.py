@@ -15,6 +15,7 @@ from lfx.graph.graph.base import Graph
 
 HERE = Path(__file__).resolve().parent
 FILE = HERE / "memory-chat.json"
+ID = "e7d8b4c1-9996-5719-ae6f-925a819363eb"  # without one `lfx validate` refuses the file
 NAME = "Chat with memory"
 DESCRIPTION = "Recalls with memorybase what was said before, and remembers what is said."
 PROMPT = """Answer the question. Use what you remember, if it helps.
@@ -52,7 +53,7 @@ def graph() -> Graph:
 
 def template() -> Json:
     """The graph with what Langflow's editor needs beyond what dump() writes: places, and handles of edges as text."""
-    flow: Json = dict(graph().dump(name=NAME, description=DESCRIPTION))
+    flow: Json = {"id": ID} | dict(graph().dump(name=NAME, description=DESCRIPTION))
     nodes = flow["data"]["nodes"] = sorted(flow["data"]["nodes"], key=lambda node: str(node["id"]))
     edges, flow["data"]["edges"] = flow["data"]["edges"], []
     for node in nodes:

@@ -88,7 +88,7 @@ def blocks(language: str) -> list[str]:
 
 def adapted(text: str, served: Served) -> str:
     """The text of the guide, with the address and the flow of this server."""
-    return text.replace("http://127.0.0.1:8000", served.url).replace("assistant", "support")
+    return text.replace("http://127.0.0.1:8000", served.url).replace("sample", "support")
 
 
 @pytest.mark.parametrize("version", ["1", "2"])
@@ -160,8 +160,10 @@ def test_claude_code_connects_to_servers_added_as_the_guide_says(claude: ClaudeC
     added = [block for block in blocks("sh") if block.startswith("claude mcp add")]
     assert len(added) == 2
     for name, command in zip(("by-address", "as-a-program"), added, strict=True):
-        words = shlex.split(adapted(command, served).replace("$KEY", served.api.secret))
+        words = shlex.split(adapted(command, served).replace("$MEMORYBASE_API_KEY", served.api.secret))
         words[words.index("memory")] = name
+        if "--" in words:  # a reader's program finds the stack of `memorybase up`
+            words[words.index("--") : words.index("--")] = ["--env", f"MEMORYBASE_API_KEY={served.api.secret}"]
         claude.run(*words[1:])
 
     assert claude.health() == {"by-address": CONNECTED, "as-a-program": CONNECTED}

@@ -47,7 +47,6 @@ NOT_RUN = {
     "--undo": "needs weights that were tuned; tests/integration/cli covers it",
     "memorybase hooks": "changes the settings of the reader's agents; tests/integration/integrations covers it",
     "memorybase_client.integrations": "needs a framework; `make check-frameworks` runs it",
-    "langgraph.prebuilt": "needs a framework",
     "OTEL_": "settings of another application; tests/integration/api/test_traces.py sends what it would",
     "promtool": "needs Prometheus; tests/integration/operations/test_dashboards.py runs it",
     "session_memory": "needs records, a node and services; tests/integration/conversation covers these calls",

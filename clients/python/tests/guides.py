@@ -24,10 +24,14 @@ runpy.run_path(sys.argv.pop(1), run_name="__main__")
 
 
 def set_environment(monkeypatch: pytest.MonkeyPatch, stack: Stack, directory: Path) -> None:
-    """A reader's: the address and the key of the stack, and a directory of their own."""
-    monkeypatch.setenv("MEMORYBASE_URL", stack.url)
-    monkeypatch.setenv("MEMORYBASE_API_KEY", stack.key)
+    """A reader's: the address and the key of the stack, and a directory of their own, also for the default outbox."""
+    for name, value in environment_of(stack, directory).items():
+        monkeypatch.setenv(name, value)
     monkeypatch.chdir(directory)
+
+
+def environment_of(stack: Stack, directory: Path) -> dict[str, str]:
+    return {"MEMORYBASE_URL": stack.url, "MEMORYBASE_API_KEY": stack.key, "XDG_STATE_HOME": str(directory / "state")}
 
 
 def run_guide(page: str, *, mark: str = "", **names: Any) -> None:
@@ -44,7 +48,7 @@ def run_guide(page: str, *, mark: str = "", **names: Any) -> None:
 
 def run_example(name: str, stack: Stack, directory: Path) -> str:
     """What examples/NAME prints, which is the same when it is run again."""
-    environment = os.environ | {"MEMORYBASE_URL": stack.url, "MEMORYBASE_API_KEY": stack.key}
+    environment = os.environ | environment_of(stack, directory)
     printed = []
     for _ in range(2):
         done = subprocess.run(

@@ -197,5 +197,5 @@ async def test_a_server_that_does_not_answer_holds_no_run_up(stack: Stack, flow:
 
 def test_the_guide_and_the_example_run(stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     set_environment(monkeypatch, stack, tmp_path)
-    run_guide("agent-framework.md", OpenAIChatClient=lambda **_: Spy(answer=reply))
+    run_guide("python-frameworks.md", mark="agent_framework", OpenAIChatClient=lambda **_: Spy(answer=reply))
     assert "- [" in run_example("agent_framework_chat.py", stack, tmp_path)

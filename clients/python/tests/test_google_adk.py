@@ -308,7 +308,7 @@ def test_the_guide_and_the_example_recall_in_another_session(
     stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_environment(monkeypatch, stack, tmp_path)
-    run_guide("google-adk.md", model=Scripted(answers=[], asked=[]))
+    run_guide("python-frameworks.md", mark="google_adk", model=Scripted(answers=[], asked=[]))
     first, second = run_example("google_adk_agent.py", stack, tmp_path).splitlines()
     assert first == "first session: no memories"
     assert "My boat Aurora lies at berth 12." in second

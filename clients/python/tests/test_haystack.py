@@ -229,5 +229,5 @@ def test_a_server_that_does_not_answer_holds_no_run_up(flow: str, stack: Stack) 
 
 
 def test_the_guide_and_the_example_run(stack: Stack, tmp_path: Path) -> None:
-    run_guide("haystack.md", OpenAIChatGenerator=lambda **_: Scripted())
+    run_guide("python-frameworks.md", mark="haystack", OpenAIChatGenerator=lambda **_: Scripted())
     assert "another session recalls: My boat lies at berth 12." in run_example("haystack_chat.py", stack, tmp_path)

@@ -293,5 +293,5 @@ def test_the_history_of_a_chat_memory_node_is_limited_by_it_and_waits_while_memo
 
 def test_the_guide_and_the_example_run(stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     set_environment(monkeypatch, stack, tmp_path)
-    run_guide("langchain.md", ChatOpenAI=lambda **_: Reading(responses=["Noted."]))
+    run_guide("python-frameworks.md", mark="langchain", ChatOpenAI=lambda **_: Reading(responses=["Noted."]))
     assert "another session recalls: My boat lies at berth 12." in run_example("langchain_chat.py", stack, tmp_path)

@@ -293,5 +293,5 @@ async def test_a_block_is_empty_and_captures_while_the_server_is_away(
 
 def test_the_guide_and_the_example_run(stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     set_environment(monkeypatch, stack, tmp_path)
-    run_guide("llama-index.md", OpenAI=lambda **_: Spy(asked=[], answer=reply))
+    run_guide("python-frameworks.md", mark="llama_index", OpenAI=lambda **_: Spy(asked=[], answer=reply))
     assert "another session recalls: My boat lies at berth 12." in run_example("llama_index_chat.py", stack, tmp_path)

@@ -405,7 +405,7 @@ def test_the_guide_and_the_example_recall_in_another_session(
     stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_environment(monkeypatch, stack, tmp_path)
-    run_guide("openai-agents.md", model=Scripted())
+    run_guide("python-frameworks.md", mark="openai_agents", model=Scripted())
     first, second, other = run_example("openai_agents_session.py", stack, tmp_path).splitlines()
     assert first == "first session: 1 items, []"
     assert second == "first session: 3 items, []"

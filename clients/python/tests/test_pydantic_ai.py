@@ -317,7 +317,7 @@ def test_the_guide_and_the_example_recall_in_another_conversation(
     stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_environment(monkeypatch, stack, tmp_path)
-    run_guide("pydantic-ai.md", model=FunctionModel(Scripted()))
+    run_guide("python-frameworks.md", mark="pydantic_ai", model=FunctionModel(Scripted()))
     first, second, other = run_example("pydantic_ai_conversation.py", stack, tmp_path).splitlines()
     assert first == "first conversation: 1 messages, []"
     assert second == "first conversation: 3 messages, []"

@@ -198,7 +198,7 @@ def test_the_guide_and_the_example_recall_in_another_session(
     stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_environment(monkeypatch, stack, tmp_path)
-    run_guide("strands.md", model=Scripted())
+    run_guide("python-frameworks.md", mark="strands", model=Scripted())
     first, second = run_example("strands_agent.py", stack, tmp_path).splitlines()
     assert first == "first session: no memories"
     assert "My boat Aurora lies at berth 12." in second

@@ -72,7 +72,6 @@ def test_the_page_for_readers_of_dify_runs(support: World) -> None:
     )
 
     assert "a1" in found["text"]
-    assert contents(found["node_history"]) == ["to the node", "its answer"]
     assert contents(found["prompt_messages"]) == ["to the node", "its answer", "q2"]
     assert contents(found["history"]) == ["And in summer?", "It is warm."]
     after = found["memory"].get_history_prompt_messages(current_message_id="msg-003", tenant_id="")
