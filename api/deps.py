@@ -1,4 +1,4 @@
-"""What routes receive: the services, the caller, the page, and the ids that the caller sent."""
+"""Dependencies of routes: the services, the caller, the page, and the ids that the caller sent."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ class NodeExecutionLine(_Updated, _Ids, _OfRun, _InSession):
 
 
 class MemoryUseLine(_OfRun, _InFlow):
-    """What a model received."""
+    """The memory that a model received."""
 
     type: Literal["memory_use"] = Field(description="What the line is.")
     session_id: str | None = Field(description="The session that it was asked for, stored or not; null for a chat.")

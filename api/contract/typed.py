@@ -33,7 +33,7 @@ class Turn(Open):
 
 
 class ScoreParts(Partial):
-    """How a score was computed. In mode `dense` it has only the cosine and the chunk."""
+    """The parts of a score. Mode `dense` has only the cosine and the chunk."""
 
     signals: dict[str, SignalPart] = Field(description="Each signal, by its name.")
     bias: float = Field(description="Added to the sum of the shares.")
@@ -65,7 +65,7 @@ class SignalPart(Open):
 
 
 class MemoryUseSummary(PartialInCamelCase):
-    """What session memory showed."""
+    """The session memory that was shown."""
 
     summary: str = Field(description="The text of the summary; empty without one.")
     chat_messages: list[ShownPair] = Field(description="The pairs of question and reply, newest first.")

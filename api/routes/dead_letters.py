@@ -25,7 +25,7 @@ CAUSE_LENGTH = 64
 
 
 class DeadLetterActionBody(Body):
-    """What to do, and with which dead letters: those that match every field."""
+    """An action, and the dead letters to apply it to: those that match every field."""
 
     action: DeadLetterAction = Field(
         description="`retry`: try again to embed the messages. `discard`: the memory base skips them; they stay stored."

@@ -28,7 +28,7 @@ CODE_LENGTH = 64
 
 
 class JobActionBody(Body):
-    """What to do, and with which jobs: those that match every field."""
+    """An action, and the jobs to apply it to: those that match every field."""
 
     action: JobAction = Field(
         description="`retry`: run what waits after an outage now. `cancel`: end queued and running jobs; "

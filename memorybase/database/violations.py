@@ -1,4 +1,4 @@
-"""The error for each constraint of the tables that a write can violate beside another request.
+"""Errors for constraints that a write can violate because of another request at the same time.
 
 A check or NOT NULL is no race: input is validated before, so its violation is a defect.
 """
@@ -18,7 +18,7 @@ REFERENCE = frozenset({"23503", "SQLITE_CONSTRAINT_FOREIGNKEY"})
 
 
 class Gone(errors.NotFound, errors.ConstraintViolated):
-    """What the request refers to was deleted at the same time."""
+    """An object that the request refers to was deleted at the same time."""
 
     retryable = False
 
