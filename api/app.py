@@ -1,4 +1,4 @@
-"""The application, which api.server serves; `create_app(services)` for a test."""
+"""The FastAPI application, which api.server serves; `create_app(services)` builds one for a test."""
 
 from __future__ import annotations
 

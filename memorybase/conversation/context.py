@@ -1,5 +1,5 @@
-"""A whole context in one call: a session's summary, the end user's standing statements, memories recalled from the
-flow's memory bases, and the history.
+"""Builds a whole context in one call: a session's summary, the end user's standing statements, memories recalled from
+the flow's memory bases, and the history.
 
     1. snapshot         one transaction reads the session as far back as the budget may need, its summary, statements
     2. statements       if the flow or the call wants them: the most useful ones that fit into their share
@@ -81,7 +81,7 @@ class RecallOptions:
     top_k      messages at most; None: as many as fit, and the turns around them
     min_score  of a message; None: only what is not weak (scoring.min_score_of), 0: whatever fits into the budget
     scope      where to search if there is no end user; None: the flow if it has none at all, else the session
-    facts      add what a model derived from messages, in up to half of the share
+    facts      add facts that a model derived from messages, in up to half of the share
 
     The others are those of a search.
     """

@@ -18,7 +18,7 @@ REFERENCE = frozenset({"23503", "SQLITE_CONSTRAINT_FOREIGNKEY"})
 
 
 class Gone(errors.NotFound, errors.ConstraintViolated):
-    """An object that the request refers to was deleted at the same time."""
+    """What the request refers to was deleted at the same time."""
 
     retryable = False
 

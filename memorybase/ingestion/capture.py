@@ -79,7 +79,7 @@ class CapturedMessage:
 
 @dataclass(frozen=True, slots=True)
 class CaptureResult:
-    """`run_id`: of several runs the last."""
+    """Result of a capture. `run_id`: of several runs the last."""
 
     run_id: UUID
     run_external_id: str | None

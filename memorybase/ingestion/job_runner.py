@@ -1,4 +1,4 @@
-"""Run jobs from one notification until none is waiting: lock, claim, embed, store, advance."""
+"""Runs jobs from one notification until none is waiting: lock, claim, embed, store, advance."""
 
 from __future__ import annotations
 

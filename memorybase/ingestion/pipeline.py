@@ -1,7 +1,7 @@
-"""Messages into a collection: chunk, embed, upsert, read back. No transaction is open here.
+"""Writes messages into a collection: chunk, embed, upsert, read back. No transaction is open here.
 
     add       read a job's messages, cut them into chunks, copy vectors that a collection already has
-    begin     from here on a lost worker counts against the jobs
+    begin     from then on a lost worker counts against the jobs
     slices    units to embed and store at once: many short messages, or a piece of a long one
     embed     compute a vector for every chunk that has none
     store     upsert, and read back

@@ -1,7 +1,7 @@
 """The search itself, top to bottom; `_find` has a branch for each mode.
 
-Keyword search is one read transaction. The others are two: what the vector store is asked is read in the first, and
-nothing is held open while the model and the store answer. The second verifies the answer and reads all the rest.
+Keyword search is one read transaction. The others are two: the first reads the parameters of the vector search, and
+none is open while the model and the store answer. The second verifies the answer and reads the rest.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _flows = ThreadPoolExecutor(max_workers=8, thread_name_prefix="flow-search")
 class SearchResults:
     """Hits, best first, each message once; ties: the later message first, then by id.
 
-    `sought`: what passages of them are searched for; None if there is no memory base.
+    `sought`: the terms that their passages are searched for; None if there is no memory base.
     """
 
     results: list[Hit]
