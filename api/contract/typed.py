@@ -28,7 +28,7 @@ class Turn(Open):
     seq: Count = Field(description="Its number in the session.")
     role: str = Field(description="Who speaks.")
     sender_name: str | None = Field(description="The speaker's name.")
-    content: Content = Field(description="Text, content parts, or null beside tool calls.")
+    content: Content = Field(description="Text, content parts, or null next to tool calls.")
     timestamp: datetime = Field(description="When it was written.")
 
 

@@ -52,7 +52,7 @@ class Recalled:
     score: Annotated[
         float | None,
         Field(
-            description="Its score; null for a message that is shown beside a better one, and for one of the profile."
+            description="Its score; null for a message that is shown next to a better one, and for one of the profile."
         ),
     ]
     superseded_by: Annotated[

@@ -45,7 +45,7 @@ class GivenMemory:
         float | None,
         Field(
             description="The score of the memory; null if it was not recorded, or for a message that is shown "
-            "beside a better one."
+            "next to a better one."
         ),
     ]
     edited: Annotated[bool, Field(description="Whether the message was edited since: the model received other text.")]

@@ -104,7 +104,7 @@ class RetentionPassView:
     chat_messages: Annotated[int, Field(description="Number of deleted messages of chats.")]
     started_at: Annotated[datetime, Field(description="When the first of it was deleted.")]
     finished_at: Annotated[
-        datetime | None, Field(description="When nothing was left to delete; null while the pass goes on.")
+        datetime | None, Field(description="When nothing was left to delete; null while the pass runs.")
     ]
     facts: Annotated[int, Field(description="Number of deleted facts that a model had derived from the messages.")] = 0
 

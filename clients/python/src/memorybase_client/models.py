@@ -349,7 +349,7 @@ class ChatMessageView(Answer):
     role: str
     """Who speaks."""
     content: str | list[dict[str, Any]] | None = None
-    """Text, a list of content parts, or null beside tool calls."""
+    """Text, a list of content parts, or null next to tool calls."""
     tool_calls: list[dict[str, Any]] | None = None
     """Calls of tools by the model, in OpenAI's format."""
     tool_call_id: str | None = None
@@ -678,7 +678,7 @@ class DeletedMessageView(Answer):
     role: str
     """Who speaks."""
     content: str | list[dict[str, Any]] | None = None
-    """Text, a list of content parts, or null beside tool calls."""
+    """Text, a list of content parts, or null next to tool calls."""
     sender_name: str | None = None
     """The speaker's name, for display."""
     version: int
@@ -1193,7 +1193,7 @@ class GivenMemory(Answer):
     message_id: UUID
     """The message."""
     score: float | None = None
-    """The score of the memory; null if it was not recorded, or for a message that is shown beside a better one."""
+    """The score of the memory; null if it was not recorded, or for a message that is shown next to a better one."""
     edited: bool
     """Whether the message was edited since: the model received other text."""
     message: MessageView | None = None
@@ -1619,7 +1619,7 @@ class LangChainData(TypedDict):
     """The fields of a dumped LangChain message."""
 
     content: NotRequired[str | Sequence[TextPart | Mapping[str, Any] | OtherPart | str] | None]
-    """Text or content parts; null only beside tool calls."""
+    """Text or content parts; null only next to tool calls."""
     tool_calls: NotRequired[Sequence[FunctionCall | Mapping[str, Any]] | None]
     """Calls of tools by the model."""
     tool_call_id: NotRequired[str | UUID | int | None]
@@ -1671,7 +1671,7 @@ class LangChainMessage(TypedDict):
     """A message in LangChain's format."""
 
     content: NotRequired[str | Sequence[TextPart | Mapping[str, Any] | OtherPart | str] | None]
-    """Text or content parts; null only beside tool calls."""
+    """Text or content parts; null only next to tool calls."""
     tool_calls: NotRequired[Sequence[FunctionCall | Mapping[str, Any]] | None]
     """Calls of tools by the model."""
     tool_call_id: NotRequired[str | UUID | int | None]
@@ -2030,7 +2030,7 @@ class MessageView(Answer):
     is_output: bool
     """Whether the message is an output of the flow."""
     content: str | list[dict[str, Any]] | None = None
-    """Text, a list of content parts, or null beside tool calls."""
+    """Text, a list of content parts, or null next to tool calls."""
     tool_calls: list[dict[str, Any]] | None = None
     """Calls of tools by the model, in OpenAI's format."""
     tool_call_id: str | None = None
@@ -2206,7 +2206,7 @@ class OpenAIMessage(TypedDict):
     """
 
     content: NotRequired[str | Sequence[TextPart | Mapping[str, Any] | OtherPart | str] | None]
-    """Text or content parts; null only beside tool calls."""
+    """Text or content parts; null only next to tool calls."""
     tool_calls: NotRequired[Sequence[FunctionCall | Mapping[str, Any]] | None]
     """Calls of tools by the model."""
     tool_call_id: NotRequired[str | UUID | int | None]
@@ -2552,7 +2552,7 @@ class Recalled(Answer):
     message_id: str
     """The message."""
     score: float | None = None
-    """Its score; null for a message that is shown beside a better one, and for one of the profile."""
+    """Its score; null for a message that is shown next to a better one, and for one of the profile."""
     superseded_by: str | None = None
     """The later message that holds in place of this one; null for most."""
 
@@ -2743,7 +2743,7 @@ class RetentionPassView(Answer):
     started_at: datetime
     """When the first of it was deleted."""
     finished_at: datetime | None = None
-    """When nothing was left to delete; null while the pass goes on."""
+    """When nothing was left to delete; null while the pass runs."""
     facts: int = 0
     """Number of deleted facts that a model had derived from the messages."""
 
@@ -3290,7 +3290,7 @@ class Turn(Answer):
     sender_name: str | None = None
     """The speaker's name."""
     content: str | list[dict[str, Any]] | None = None
-    """Text, content parts, or null beside tool calls."""
+    """Text, content parts, or null next to tool calls."""
     timestamp: datetime
     """When it was written."""
 
