@@ -119,7 +119,7 @@ class Problem:
             "`restore`: the vectors of memory bases are rebuilt after a restore; nothing needs to be done. "
             "`lost`: a memory base has lost vectors. `failed`: it has dead letters. "
             "`overdue`: due messages wait for more than ten minutes. "
-            "`long`: a job of a long message has run for more than two minutes; others go on beside it. "
+            "`long`: a job of a long message has run for more than two minutes; others continue meanwhile. "
             "`quota`: a quota is used up, and calls are refused. "
             "`webhook`: a webhook was disabled because it failed, or did not get events. `paused`: it "
             "is paused, or auto_capture is off, and messages wait."
