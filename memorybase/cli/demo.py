@@ -113,7 +113,7 @@ def _print_next_steps(console: Console, directory: Path, memory_id: UUID, *, fro
 
 
 def _command() -> str:
-    """How to call memorybase from this shell: by name, else by the path of this process."""
+    """The command for calling memorybase from this shell: by name, else by the path of this process."""
     if shutil.which("memorybase"):
         return "memorybase"
     by_module = Path(sys.argv[0]).name == "__main__.py"
@@ -136,7 +136,7 @@ class Demo:
         self.console.print(text)
 
     def wait(self, what: str, found: Callable[[], T | None]) -> T:
-        """What is found, however slow the machine is. Raises NotReady if the stack ends."""
+        """Wait until the object is found, however slow the machine is. Raises NotReady if the stack ends."""
         began = said = time.monotonic()
         while (value := found()) is None:
             now = time.monotonic()

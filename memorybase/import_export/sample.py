@@ -25,8 +25,8 @@ THRESHOLD = 4
 
 
 def load(services: Services, user_id: UUID) -> int:
-    """Capture the sample; how many messages are new. Loading it again changes nothing. Raises NameTaken for a memory
-    base of another flow with its name."""
+    """Capture the sample, and return the number of new messages. Loading it again changes nothing. Raises NameTaken for
+    a memory base of another flow with its name."""
     flow_id = ids.flow_id(user_id, FLOW)
     flows.put_flow(services, user_id, name=NAME, flow_id=flow_id, external_id=FLOW)
     with contextlib.suppress(errors.NameTaken):

@@ -197,7 +197,7 @@ class DeadLetter(Base):
 
 
 class EmbeddingUsage(Base):
-    """What an endpoint's model was asked for, by all processes since the table was created."""
+    """Requests for an endpoint's model, by all processes since the table was created."""
 
     __tablename__ = "embedding_usage"
 

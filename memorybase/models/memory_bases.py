@@ -115,7 +115,7 @@ class Generation(Base):
 
 
 class SessionProgress(Base):
-    """How far one session is ingested into one generation. `cursor_seq` decides; `cursor_id` is for reading."""
+    """Progress of one session's ingestion into one generation. `cursor_seq` decides; `cursor_id` is for reading."""
 
     __tablename__ = "session_progress"
     __table_args__ = (
@@ -195,8 +195,8 @@ class SessionProgress(Base):
 
 
 class Preparation(Base):
-    """What is still to be done for each session of a memory base's flow, in their order of creation. Pages are done in
-    short transactions; the row is deleted with the last one."""
+    """Pending work on each session of a memory base's flow, in their order of creation. Pages are done in short
+    transactions; the row is deleted with the last one."""
 
     __tablename__ = "preparations"
     __table_args__ = (

@@ -155,7 +155,7 @@ def test_no_page_names_a_setting_that_does_not_exist() -> None:
 
 
 def test_each_setting_of_postgresql_is_explained() -> None:
-    page = (ROOT / "docs/howto/run-in-production.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/howto/postgresql.md").read_text(encoding="utf-8")
     explained = set(re.findall(r"`(\w+)`", "".join(line for line in page.splitlines() if line.startswith("| `"))))
     assert {"shared_buffers", "max_wal_size"} <= DEPLOYED.keys()
     assert DEPLOYED.keys() <= explained
