@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from harness.distiller import plain, serving
 from harness.pages import PAGES, Reader
-from harness.stack import KEY, ROOT, EmbeddedStack
+from harness.stack import KEY, ROOT, EmbeddedStack, run_memorybase
 from shown import Block, blocks_of
 
 from memorybase.stack.state import DataDir
@@ -63,6 +63,8 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
         try:
             stack.start()
             (stack.data / "api_key").write_text(f"{KEY}\n")
+            # A worker that has loaded its model, so that `?wait=30` of a page suffices.
+            run_memorybase("sample", "--data-dir", str(stack.data)).check_returncode()
             running = DataDir(stack.data).running()
             assert running is not None
             known = {
@@ -147,7 +149,7 @@ def undefined_variables(page: Path) -> Iterator[str]:
     for block in blocks_of(page):
         if block.language == "sh":
             for line in block.code.splitlines():
-                for name in re.findall(r"\$\{?([A-Z_]+)", line):
+                for name in re.findall(r"\$\{?([A-Z_]+)", re.sub(r"'[^']*'", "", line)):  # of the shell, not of awk
                     if name not in defined and f"{name}=" not in line:
                         yield f"{page.name} uses ${name} before it defines it: {line}"
                 defined.update(re.findall(r"\b([A-Z_]+)=", line))

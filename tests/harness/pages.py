@@ -16,7 +16,7 @@ import httpx
 from memorybase_client import Client
 from shown import Block
 
-from harness.stack import KEY, ROOT, EmbeddedStack, environment, memorybase
+from harness.stack import KEY, ROOT, EmbeddedStack, environment, memorybase, run_memorybase
 from harness.waiting import wait_until
 
 ADDRESS = "http://127.0.0.1:8000"
@@ -100,30 +100,32 @@ def empty(stack: EmbeddedStack) -> None:
     """Delete what the pages before have left in the stack, and check that nothing is left."""
     with httpx.Client(base_url=f"{stack.url}/v1", headers={"X-API-Key": KEY}, trust_env=False, timeout=60) as api:
 
-        def items(path: str) -> list[dict[str, Any]]:
-            found: list[dict[str, Any]] = api.get(path, params={"size": 100}).raise_for_status().json()["items"]
-            return found
+        def listed(path: str, field: str = "id", **params: Any) -> list[str]:
+            answer = api.get(path, params={"size": 100} | params).raise_for_status().json()
+            return [str(each[field]) for each in answer["items"]]
 
-        for path in ("/holds", "/webhooks", "/knowledge-bases?for_retrieval=true", "/flows"):
-            for each in items(path):
-                name = each["name"] if "knowledge" in path else each["id"]
-                api.delete(f"{path.partition('?')[0]}/{name}").raise_for_status()
-        own = api.get("/usage").raise_for_status().json()["key_id"]
-        for each in items("/keys"):
-            if each["id"] != own:
-                api.delete(f"/keys/{each['id']}").raise_for_status()
-        if api.get("/usage").json()["user"]:
-            limits = ("--messages-per-day", "--stored-messages", "--searches-per-minute", "--end-users")
-            words = [word for limit in limits for word in (limit, "default")]
-            subprocess.run(memorybase("quotas", "set", *words), env=_settings(stack), check=True, capture_output=True)
+        def delete(path: str, names: list[str]) -> None:
+            for name in names:
+                api.delete(f"{path}/{name}").raise_for_status()
+
+        usage = api.get("/usage").raise_for_status().json()
+        for path in ("/holds", "/webhooks", "/flows"):
+            delete(path, listed(path))
+        delete("/knowledge-bases", listed("/knowledge-bases", "name", for_retrieval=True))
+        delete("/keys", [key for key in listed("/keys") if key != usage["key_id"]])
+        if any(each["limit"] is not None for each in usage["user"]):
+            _lift_quotas(stack)
         shutil.rmtree(stack.data / "models" / "known", ignore_errors=True)
-        lists = ("/flows", "/memories", "/sessions", "/knowledge-bases", "/webhooks", "/holds", "/labels")
-        wait_until(lambda: not any(items(path) for path in lists), 60, "the stack is empty")
-        assert [each["id"] for each in items("/keys")] == [own]
+        lists = ("/flows", "/memories", "/sessions", "/webhooks", "/holds", "/labels")
+        wait_until(lambda: not any(listed(path) for path in lists), what="the stack is empty")
+        wait_until(lambda: not listed("/knowledge-bases", "name"), what="no knowledge base is left")
+        assert listed("/keys") == [usage["key_id"]]
 
 
-def _settings(stack: EmbeddedStack) -> dict[str, str]:
-    return environment() | {"MEMORYBASE_DATA_DIR": str(stack.data)}
+def _lift_quotas(stack: EmbeddedStack) -> None:
+    limits = ("--messages-per-day", "--stored-messages", "--searches-per-minute", "--end-users")
+    words = [word for limit in limits for word in (limit, "default")]
+    run_memorybase("quotas", "set", *words, "--data-dir", str(stack.data)).check_returncode()
 
 
 README = ROOT / "README.md"
