@@ -175,7 +175,7 @@ def take_repair(stack: EmbeddedStack, client: Client, browser: Browser, folder: 
     shots: dict[str, bytes] = {}
     with reader(browser, stack.url, width=WIDE) as window:
         page = window.page
-        page.set_viewport_size({"width": 940, "height": 760})
+        page.set_viewport_size({"width": 940, "height": 690})
         window.sign_in(KEY)
         window.open(f"/session?{urlencode({'flow': str(flow), 'id': 'Friday'})}")
         shots["1. A wrong answer"] = _content(page, "article")
@@ -206,7 +206,7 @@ def _content(page: Page, first: str) -> bytes:
     box = page.locator(first).first.bounding_box()
     assert box is not None
     left = page.evaluate("document.querySelector('main').getBoundingClientRect().left")
-    clip = {"x": left, "y": min(box["y"] - 50, 340), "width": 940 - left, "height": 420}
+    clip = {"x": left, "y": min(box["y"] - 50, 270), "width": 940 - left, "height": 420}
     return page.screenshot(clip=clip)
 
 
