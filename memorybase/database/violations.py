@@ -55,39 +55,14 @@ NOUNS: Mapping[str, str] = {
     "webhook_endpoints": "webhook",
 }
 
-# The unique keys that a caller chooses, with the field that names them.
+# The unique keys that a caller chooses, with the field that names them. The others, like the primary keys: the same
+# request finds the other one's row when it is sent again.
 CHOSEN: Mapping[str, tuple[type[errors.ConstraintViolated], str]] = {
     "uq_knowledge_bases_user_id_name": (NameTaken, "name"),
     "uq_memory_bases_user_id_name": (NameTaken, "name"),
     "uq_sessions_flow_id_session_id": (SessionTaken, "new_session_id"),
     "uq_users_name": (NameTaken, "name"),
 }
-# The others, like the primary keys: the same request finds the other one's row when it is sent again.
-REPEATABLE = frozenset(
-    {
-        "uq_api_keys_key_hash",
-        "uq_audit_entries_seq",
-        "uq_chat_memories_flow_id_node_id",
-        "uq_chat_records_chat_row_id_message_id",
-        "uq_chats_chat_memory_id_chat_id",
-        "uq_dead_letters_progress_id_message_id",
-        "uq_distillations_memory_base_id_flow_id_session_id",
-        "uq_flows_user_id_external_id",
-        "uq_ingestion_jobs_active",
-        "uq_knowledge_bases_memory_base_id",
-        "uq_memory_uses_flow_id_run_id_node_id",
-        "uq_messages_external_id",
-        "uq_messages_session_uuid_seq",
-        "uq_node_executions_external_id",
-        "uq_retention_passes_open",
-        "uq_runs_external_id",
-        "uq_search_labels_user_id_question_key_message_id",
-        "uq_session_progress_memory_base_id_session_id_generation",
-        "uq_session_progress_memory_base_id_session_uuid_generation",
-        "uq_standing_statements_message_id_found_key",
-        "uq_summaries_flow_id_session_id_preset_summarizer",
-    }
-)
 
 
 def error_of(exc: sa.exc.IntegrityError) -> errors.MemorybaseError:

@@ -236,7 +236,7 @@ class Batch:
             job.started = True
         _stop([job for job in ready if job.claim.key not in held], errors.ClaimLost())
 
-    def slices(self, must_give_way: Callable[[], bool] = lambda: False) -> Iterator[list[Piece]]:
+    def slices(self, must_give_way: Callable[[], bool]) -> Iterator[list[Piece]]:
         """The pieces to embed at once, shorter messages first.
 
         As soon as others wait, jobs of long messages stop with GaveWay. They embed something first, so that each turn

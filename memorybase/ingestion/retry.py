@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
@@ -59,28 +60,18 @@ def _once_available(step: Callable[[], Result]) -> Result:
 
 def _give_way(services: Services, claim: Claim, stored_chunks: int) -> bool:
     with services.database.transaction() as db:
-        base = memory_bases.share_base(db, claim.memory_base_id)
-        cursors.lock_rows(db, [claim.memory_base_id], claim.session_id)
-        progress = cursors.lock_row(db, claim.progress_id)
-        now = clock.now(db)
-        # If the job is cancelled before it continues, nothing else finds these chunks.
-        cursors.release_lease(
-            db,
-            progress_id=claim.progress_id,
-            epoch=claim.epoch,
-            audit_at=audit_time(now, services.settings),
-            written_as=claim.session_id,
-        )
-        job = jobs.lock_job(db, claim.job_id)
-        if base is None or progress is None or job is None or (job.state, job.epoch) != (JobState.RUNNING, claim.epoch):
+        # Audited: if the job is cancelled before it continues, nothing else finds these chunks.
+        released = _release(db, services, claim, wrote=True)
+        if released is None or released.base is None or released.progress is None:
             return False
+        job, now = released.job, released.at
         left = job.total_chunks - stored_chunks
         job.state = JobState.QUEUED
         job.available_at = job.notified_at = now
         job.notify_at = now + timedelta(seconds=deadlines.NOTIFY_AFTER_SECONDS)
         job.attempts -= 1
         job.lost_workers, job.stored_chunks = 0, stored_chunks
-        job.virtual_time = scheduler.virtual_time(db, base, job.kind, left)
+        job.virtual_time = scheduler.virtual_time(db, released.base, job.kind, left)
         db.flush()
         scheduler.enqueue_after_commit(db, services, [jobs.row_of(job)])
         return True
@@ -88,18 +79,10 @@ def _give_way(services: Services, claim: Claim, stored_chunks: int) -> bool:
 
 def _postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool) -> datetime | None:
     with services.database.transaction() as db:
-        base = memory_bases.share_base(db, claim.memory_base_id)
-        # Common lock order: the session's rows, both of them during a build, then the job.
-        locked = cursors.lock_rows(db, [claim.memory_base_id], claim.session_id)
-        cursors.lock_row(db, claim.progress_id)
-        now = clock.now(db)
-        audit_at = audit_time(now, services.settings) if wrote else None
-        cursors.release_lease(
-            db, progress_id=claim.progress_id, epoch=claim.epoch, audit_at=audit_at, written_as=claim.session_id
-        )
-        job = jobs.lock_job(db, claim.job_id)
-        if job is None or job.state != JobState.RUNNING or job.epoch != claim.epoch:
+        released = _release(db, services, claim, wrote=wrote)
+        if released is None:
             return None
+        base, job, now = released.base, released.job, released.at
         retry_at = now + timedelta(seconds=backoff_seconds(services.settings, job.outages))
         job.state = JobState.QUEUED
         job.available_at = job.notify_at = retry_at
@@ -111,8 +94,38 @@ def _postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool
             began = memory_bases.mark_mismatch(db, claim.memory_base_id, claim.generation, now)
             events.record_mismatch(db, began, now)
         if base is not None and job.kind == JobKind.REPAIR and base.building not in (None, job.generation):
-            _yield_to_build(db, services, base, job, [r for r in locked if r.generation == base.building], now)
+            _yield_to_build(db, services, base, job, [r for r in released.rows if r.generation == base.building], now)
         return retry_at
+
+
+@dataclass(frozen=True, slots=True)
+class _Released:
+    """What a transaction holds after it released a claim's lease."""
+
+    base: BaseRow | None
+    rows: list[ProgressRow]  # of the session in the memory base; two during a build
+    progress: ProgressRow | None
+    job: IngestionJob
+    at: datetime
+
+
+def _release(db: OrmSession, services: Services, claim: Claim, *, wrote: bool) -> _Released | None:
+    """Release the claim's lease, and note an audit of what it wrote. None if the claim is lost.
+
+    In the common lock order: the session's rows, then the job.
+    """
+    base = memory_bases.share_base(db, claim.memory_base_id)
+    rows = cursors.lock_rows(db, [claim.memory_base_id], claim.session_id)
+    progress = cursors.lock_row(db, claim.progress_id)
+    now = clock.now(db)
+    audit_at = audit_time(now, services.settings) if wrote else None
+    cursors.release_lease(
+        db, progress_id=claim.progress_id, epoch=claim.epoch, audit_at=audit_at, written_as=claim.session_id
+    )
+    job = jobs.lock_job(db, claim.job_id)
+    if job is None or (job.state, job.epoch) != (JobState.RUNNING, claim.epoch):
+        return None
+    return _Released(base, rows, progress, job, now)
 
 
 def _yield_to_build(
