@@ -1,6 +1,6 @@
 """Bulkheads: each class of work has a number of threads, so that no number of reads can take those of captures.
 
-Python runs one thread at a time: what is admitted to a class is what may stand between a capture and the interpreter.
+Python runs one thread at a time, so every admitted request may keep a capture from the interpreter.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Bulkhead:
             return await run_in_threadpool(function)
 
     async def iterate(self, items: Iterable[Result]) -> AsyncIterator[Result]:
-        """The items, each made in a thread; what has started is not refused."""
+        """The items, each made in a thread; work that has started is not refused."""
         rest, end = iter(items), object()
         while True:
             async with self.admitted(bounded=False):

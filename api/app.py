@@ -1,4 +1,4 @@
-"""The application, which api.server serves; `create_app(services)` for a test."""
+"""The FastAPI application, which api.server serves; `create_app(services)` builds one for a test."""
 
 from __future__ import annotations
 
@@ -170,8 +170,8 @@ def _prepare(app: FastAPI) -> None:
 
 
 def _share_the_interpreter(app: FastAPI) -> None:
-    """Have a thread for all that is admitted, and let none hold the interpreter for the usual 5 ms: a capture takes it
-    some fifty times, and would wait for as many searches each time."""
+    """One thread per admitted request, and a shorter switch interval: a capture needs the GIL about fifty times, and
+    would wait behind a search each time."""
     threads = to_thread.current_default_thread_limiter()
     threads.total_tokens = max(threads.total_tokens, admission_of(app).threads + OTHER_THREADS)
     sys.setswitchinterval(SWITCH_SECONDS)

@@ -37,10 +37,10 @@ READS = frozenset(
 )
 # GETs that hand out everything at once.
 EXPORTS = frozenset({"export_lines", "export_chats", "export_labels", "export_audit_entries"})
-# What runtimes send all the time. Their bodies are not parsed twice: the domain states the ids.
+# Calls that runtimes make all the time. Their bodies are not parsed twice: the domain states the ids.
 CAPTURES = frozenset({"capture_run", "receive_traces", "post_chat_messages", "put_node_execution", "put_run_memory"})
 
-# What a body may name although it has no effect.
+# Objects that a body may name without effect.
 IGNORED = {"create_memory_base": DECIDED_BY_SERVER}
 
 MAX_PARSED_BYTES = 64_000  # of a body that is looked through for ids
@@ -86,8 +86,8 @@ def _with_read(operation: str, handler: Handler) -> Handler:
 
 
 class Recent:
-    """What was recorded within the last minute in this process, and is not again: a browser asks for the same part of
-    a page every few seconds, and may try a call that is refused for ever."""
+    """Reads and refusals that this process recorded within the last minute, and does not record again: a browser asks
+    for the same part of a page every few seconds, and may repeat a refused call for ever."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -13,7 +13,7 @@ from api.middleware import is_of_pages
 from memorybase import errors
 from memorybase.settings import Settings
 
-# Forms and messages of the pages need no key. They are small, and have a room of their own.
+# Forms and messages of the pages need no key. They are small, and have a separate limit.
 PAGE_BODY_BYTES = 250_000
 PAGES_BYTES = 16_000_000
 
@@ -33,7 +33,7 @@ class Room:
         self._waiting: dict[asyncio.Future[None], int] = {}
 
     async def take(self, size: int) -> None:
-        """Take so many bytes, after a wait if they are not free; raises TimeoutError."""
+        """Reserve this many bytes, waiting until they are free. Raises TimeoutError."""
         if self._fits(size):
             self._free -= size
             return

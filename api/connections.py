@@ -1,4 +1,4 @@
-"""How many connections a server keeps open, in all and from one address.
+"""Limits the connections that a server keeps open, in all and for one address.
 
 A connection that waits for a request, because it is idle or has not sent all headers, gives way to a new one: half-sent
 requests never lock out callers who send whole ones.

@@ -1,4 +1,4 @@
-"""What routes receive: the services, the caller, the page, and the ids that the caller sent."""
+"""Dependencies of routes: the services, the caller, the page, and the ids that the caller sent."""
 
 from __future__ import annotations
 
@@ -292,7 +292,7 @@ TextQuery = Annotated[
     Stored | None,
     Query(
         max_length=MAX_TEXT_FILTER,
-        description="Only those with every one of these words in their messages, or with the text in their id, the "
-        "title of their metadata or their end user. Of end users: with the text in their id.",
+        description="Sessions whose messages contain all of these words, or whose id, title or end user contains the "
+        "text. End users whose id contains the text.",
     ),
 ]

@@ -42,6 +42,6 @@ class FactsFound(BaseModel):
 
 
 class FactsDeleted(BaseModel):
-    """How many facts were deleted."""
+    """Number of deleted facts."""
 
     deleted: int = Field(description="Number of deleted facts.")

@@ -1,5 +1,5 @@
-"""One shape for every error: {type, title, status, detail} of RFC 9457, and beside them what programs read:
-{"error": {code, message, field?, value?, limit?, retryable, request_id, details?}}.
+"""One shape for every error: {type, title, status, detail} of RFC 9457, and for programs {"error": {code, message,
+field?, value?, limit?, retryable, request_id, details?}}.
 
 An error repeats only ids, numbers and enum values that the caller sent, truncated; never message text.
 """

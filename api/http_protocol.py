@@ -18,7 +18,7 @@ from api import failures
 from api.connections import Connections
 from memorybase import errors
 
-HEADER_COST = 32  # bytes that a header counts beside its text, as in HTTP/2
+HEADER_COST = 32  # bytes that a header counts in addition to its text, as in HTTP/2
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,8 +89,8 @@ def once(operation: str, handler: Handler) -> Handler:
 def keeping(
     request: Request, status: int, answer_of: Callable[[OrmSession, Result], tuple[Any, Mapping[str, str]]]
 ) -> Callable[[OrmSession, Result], None] | None:
-    """What an operation calls before it commits: it stores the answer and headers that `answer_of` returns. None for a
-    request without a key."""
+    """A callback for an operation to run before it commits: it stores the answer and headers that `answer_of` returns.
+    None for a request without a key."""
     running: ModelCache | None = getattr(request.state, "once", None)
     if running is None:
         return None

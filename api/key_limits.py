@@ -1,8 +1,8 @@
-"""What each operation touches, so that a limited key reaches nothing outside its flows and its end user.
+"""Checks what each operation touches, so that a limited key reaches nothing outside its flows and its end user.
 
 A call with a limited key passes here before its route sees it. The operation's rule names the flow, the end user and
-the objects in the request; what lies outside the limits is 404, as another user's. Where the request may leave a flow
-or an end user open, the rule fills in the key's own, so that the route's SQL filters by it. An operation without a rule
+the objects in the request; objects outside the limits are 404, as another user's. Where the request may leave a flow or
+an end user open, the rule fills in the key's own, so that the route's SQL filters by it. An operation without a rule
 for a kind of limit refuses keys with that limit.
 """
 
@@ -52,7 +52,7 @@ class Asked:
 
     @property
     def body(self) -> dict[str, Any]:
-        """Raises InvalidRequest for a body that is no object: what it names is unknown."""
+        """The JSON object of the body. Raises InvalidRequest for any other body, because what it names is unknown."""
         if self.sent_body is None:
             raise errors.InvalidRequest("The body must be a JSON object", field="body")
         return self.sent_body
@@ -93,8 +93,8 @@ Check = Callable[[Asked], None]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What limits a call: the checks of every limited key, and those of keys with an end user besides. None: keys with
-    such a limit are refused."""
+    """The limits of a call: the checks of every limited key, and those of keys with an end user. None refuses keys with
+    such a limit."""
 
     flows: Sequence[Check] | None
     end_user: Sequence[Check] | None = None
@@ -137,7 +137,7 @@ def memory_base(where: Where, name: str = "memory_base_id", *, required: bool = 
 
 
 def searched(asked: Asked) -> None:
-    """Where POST /search looks: named memory bases, or a flow; never all."""
+    """Check where POST /search looks: named memory bases, or a flow; never all."""
     if asked.limits.flow_ids is None:
         return
     if asked.body.get("all"):
@@ -166,7 +166,7 @@ def standing_statement(asked: Asked) -> None:
 
 
 def knowledge(asked: Asked) -> None:
-    """What Dify names. Without an end user in it, the key's is added."""
+    """Check what a call of Dify names. If it names no end user, add the key's."""
     sent = asked.text("body", "knowledge_id")
     if sent is None:
         return  # the route says what is missing
@@ -205,8 +205,8 @@ def end_user(where: Where) -> Check:
 
 
 def session(where: Where, *, uses: bool = False) -> Check:
-    """A session of the key's end user, or one that does not exist; with `uses`, what models were given for that one
-    too."""
+    """Accept a session only if it is new or belongs to the key's end user. With `uses`, also check the memory that
+    models were given for that session."""
 
     def check(asked: Asked) -> None:
         sent = asked.text(where, "session_id")

@@ -125,7 +125,7 @@ class Gate:
             self._keys.take(name)
 
     def headers(self, name: bytes) -> dict[str, str]:
-        """How many calls a known key may still make at once in this process, as the IETF's draft has it."""
+        """The remaining calls of a known key in this process, as headers of the IETF's draft."""
         if not self._keys.rate:
             return {}
         left, until_full = self._keys.left(name)

@@ -1,4 +1,4 @@
-"""Where a request finds what it created."""
+"""Locations of what requests create."""
 
 from __future__ import annotations
 

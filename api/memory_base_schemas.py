@@ -112,7 +112,7 @@ class MemoryBaseChanges(Body):
 
 
 class FlushBody(Body):
-    """What to ingest: one session, these sessions, or every session."""
+    """The sessions to ingest: one, several, or all."""
 
     session_id: Identifier | None = Field(default=None, description="The session to ingest; by default every session.")
     session_ids: Annotated[list[Identifier] | None, Field(min_length=1, max_length=MAX_SESSIONS)] = Field(
@@ -127,7 +127,7 @@ class FlushBody(Body):
 
 
 class RegenerateBody(Body):
-    """What changes with the new generation."""
+    """Changes that come with the new generation."""
 
     embedding_model: ModelName | None = Field(
         default=None, description="Another embedding model; by default the current one."

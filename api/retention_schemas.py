@@ -26,7 +26,7 @@ class FlowChanges(Body):
 
 
 class HoldBody(Body):
-    """What to hold: a flow, one session of it, or an end user in all flows."""
+    """The target of a hold: a flow, one session of it, or an end user in all flows."""
 
     flow_id: Identifier | None = Field(
         default=None, description="The flow: a UUID or the caller's id. Not together with `end_user_id`."

@@ -26,7 +26,7 @@ from memorybase.telemetry import get_logger
 # Files that are not connections of callers: of the database, Redis, Chroma, models and logs.
 OWN_FILES = 256
 MAX_CONNECTIONS = 4_096
-MAX_CONNECTIONS_PER_ADDRESS = 1_024  # trusted proxies have no bound of their own
+MAX_CONNECTIONS_PER_ADDRESS = 1_024  # trusted proxies have no separate bound
 MAX_HEADER_BYTES = 32_768  # of a request line and its headers
 HEADER_SECONDS = 10.0  # to receive them
 KEEP_ALIVE_SECONDS = 620  # of an idle connection; proxies must close theirs before, Google's do after 600
@@ -86,8 +86,8 @@ class Server(uvicorn.Server):
 
 
 def spare_the_collector() -> None:
-    """What is loaded now stays: leave it out of every later collection. And collect less often, since the thousands of
-    objects that a request makes are freed without."""
+    """Exclude everything loaded so far from garbage collection, and collect less often: the thousands of objects that a
+    request makes are freed without it."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER, 20, 20)

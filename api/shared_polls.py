@@ -62,8 +62,8 @@ class SharedPolls(Generic[Key, Result]):
         self._task: asyncio.Task[None] | None = None
 
     async def changed(self, key: Key, seen: Result | None, *, seconds: float) -> Result | None:
-        """What is stored as soon as it is not `seen`; None if it is gone; `seen` when the time is over or the server
-        stops. Raises what `read` raises."""
+        """The stored value as soon as it differs from `seen`; None if it is gone; `seen` when the time is over or the
+        server stops. Raises what `read` raises."""
         loop = asyncio.get_running_loop()
         watched = self._watched.setdefault(key, _Watched())
         watched.pause, watched.due = FIRST_PAUSE_SECONDS, min(watched.due, loop.time() + FIRST_PAUSE_SECONDS)

@@ -65,7 +65,7 @@ def ended_by_signals(app: FastAPI) -> Iterator[None]:
 
 
 class Watched:
-    """What waits and streams look at, shared by all of them."""
+    """The state that waits and streams watch, shared by all of them."""
 
     def __init__(self, services: Callable[[], Services], ending: Callable[[], bool]) -> None:
         self.jobs = SharedPolls[UUID, JobView](lambda ids: jobs.get_jobs(services(), ids), ending)
@@ -89,8 +89,8 @@ async def until(
     *,
     seconds: float,
 ) -> Result | None:
-    """Wait until what is stored has ended, the time is over, the caller disconnects or the server stops; what was seen
-    last, or None if it is gone. `first` is what was seen before. Takes no thread. Raises Overloaded."""
+    """Wait until the stored value has ended, the time is over, the caller disconnects or the server stops. Returns the
+    last value seen, or None if it is gone; `first` is the value seen before. Takes no thread. Raises Overloaded."""
     result = first
     deadline = time.monotonic() + seconds
     if ended(result) or seconds <= 0:

@@ -1,4 +1,4 @@
-"""What an answer says about itself if it may hold less than its reader expects, and what to do about it."""
+"""Warnings in answers that may hold less than the reader expects, with the remedy."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ WITHIN_SESSION = Caveat(
 
 
 def kept(name: str, value: object) -> Caveat:
-    """Of a setting that was sent for something that exists with another."""
+    """The warning for a setting that was sent for something that exists with another value."""
     return Caveat("setting_kept", f"{name} is {'not set' if value is None else value}, as before: PATCH changes it.")
 
 

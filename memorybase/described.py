@@ -11,7 +11,7 @@ from pydantic import Field
 Attempts = Annotated[int, Field(description="How many attempts were made.")]
 ChangedBy = Annotated[str | None, Field(description="The name of the API key; null if unknown.")]
 Content = Annotated[
-    str | list[Any] | None, Field(description="Text, a list of content parts, or null beside tool calls.")
+    str | list[Any] | None, Field(description="Text, a list of content parts, or null next to tool calls.")
 ]
 CounterName = Annotated[
     str, Field(description="What counted the tokens: a tokenizer, or the estimate with its version.")

@@ -37,7 +37,7 @@ EXPIRED_LIMIT = 5_000  # in one pass of the sweeper
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What repetitions get. `body` is JSON."""
+    """The answer that repetitions get. `body` is JSON."""
 
     status: int
     body: str
@@ -136,7 +136,7 @@ def release(services: Services, claimed: Claim, *, was_rejected: bool) -> None:
 
 
 def delete_expired(services: Services) -> int:
-    """Forget requests whose time is over; how many."""
+    """Delete expired requests, and return their number."""
     delete = partial(idempotency_keys.delete_expired, limit=EXPIRED_LIMIT)
     return change_if_due(services.database, idempotency_keys.has_expired, delete)
 

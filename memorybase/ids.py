@@ -57,7 +57,7 @@ class CallerId:
 
     @property
     def external_id(self) -> str | None:
-        """The string that is stored beside `own`."""
+        """The caller's id, stored next to `own`."""
         return None if self.uuid is not None else self.text
 
     def in_flow(self, flow_id: UUID) -> tuple[UUID, UUID]:
@@ -70,7 +70,7 @@ class CallerId:
         return (of_flow, self.own) if self.uuid is None else (self.uuid, of_flow)
 
     def external_id_of(self, row_id: UUID) -> str | None:
-        """What a row with this id stores as external id: nothing if that is its own id."""
+        """The external id to store for a row with this id: none if that is its own id."""
         return None if row_id == self.uuid else self.text
 
     def row(self, row_id: UUID) -> errors.SentId:

@@ -103,7 +103,7 @@ def mark(services: Services, user_id: UUID, key_id: UUID | None, wanted: Mark) -
 
 
 def question_key(flow_id: UUID, query: str, session_id: str | None, end_user_id: str | None) -> bytes:
-    """What labels of one question share."""
+    """The key that all labels of one question share."""
     return hashlib.sha256(json.dumps([str(flow_id), query, session_id, end_user_id]).encode()).digest()
 
 
@@ -127,7 +127,7 @@ def marks_of(
     session_id: str | None = None,
     end_user_id: str | None = None,
 ) -> dict[UUID, tuple[UUID, bool]]:
-    """By message: its label for this question and whether that says right."""
+    """By message: its label for this question, and whether it says right."""
     keys = [question_key(flow_id, query, session_id, end_user_id) for flow_id in flow_ids]
     with services.database.reading() as db:
         return search_labels.marks(db, user_id, keys, message_ids)

@@ -179,7 +179,7 @@ def message_fingerprint(message: Compared) -> bytes:
 
 
 def message_bytes(message: NewMessage) -> int:
-    """Bytes of the fields without a limit of their own, as JSON."""
+    """Bytes, as JSON, of the fields without a separate limit."""
     return len(canonical([message.content, message.tool_calls, message.tool_call_id, message.files, message.metadata]))
 
 

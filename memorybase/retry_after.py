@@ -1,4 +1,4 @@
-"""The header Retry-After of a service that is busy or away."""
+"""The header Retry-After of a service that is busy or down."""
 
 from __future__ import annotations
 

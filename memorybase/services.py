@@ -51,7 +51,7 @@ class IngestionQueue(Protocol):
     """Notifies workers. The job row is the source of truth, so a notification may be lost or repeated."""
 
     def enqueue(self, jobs: Sequence[JobMessage]) -> int:
-        """Publish each job, best effort and bounded in time; never raises; how many were published."""
+        """Publish each job, best effort and bounded in time; never raises. Returns the number published."""
 
     def enqueue_summaries(self, ids: Sequence[UUID]) -> int:
         """Notify workers of summaries, by id."""
@@ -66,7 +66,7 @@ class IngestionQueue(Protocol):
         """Notify a worker of node memory to delete in object stores."""
 
     def backlog(self) -> int | None:
-        """How many messages wait in the broker; None if it does not answer."""
+        """Number of messages that wait in the broker; None if it does not answer."""
 
 
 class EmbedderRegistry(Protocol):

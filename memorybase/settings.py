@@ -115,7 +115,7 @@ SENTINEL_PORT = 26379
 
 
 class RedisSentinel(NamedTuple):
-    """What a redis+sentinel URL says: where the sentinels are, and the credentials of Redis and of them."""
+    """The parts of a redis+sentinel URL: the sentinels, and the credentials of Redis and of them."""
 
     hosts: list[tuple[str, int]]
     service: str
@@ -151,7 +151,7 @@ class RedisSentinel(NamedTuple):
 
 
 def _traces_url() -> str:
-    """Where traces are sent, by OpenTelemetry's own variables; empty: nowhere. Raises ValueError if not by HTTP."""
+    """The address for traces, by OpenTelemetry's variables; empty: none. Raises ValueError if it is not HTTP."""
     if (
         os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true"
         or os.environ.get("OTEL_TRACES_EXPORTER", "otlp") != "otlp"
@@ -402,7 +402,7 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
 
     @property
     def traces_url(self) -> str:
-        """Where traces are sent; empty: nowhere."""
+        """The address for traces; empty: none."""
         return _traces_url()
 
     def allowed_model(self, model: str | None) -> str:
@@ -426,7 +426,7 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
 
     @property
     def migration_url(self) -> str:
-        """Where migrations run: past a pooler."""
+        """The URL for migrations, past a pooler."""
         is_postgresql = self.database_url.startswith("postgresql")
         return (is_postgresql and self.database_direct_url) or self.resolved_database_url
 
@@ -452,7 +452,7 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
         return self._with_others(self.vector_store_url)
 
     def vector_store_url(self, store: VectorStoreName) -> str:
-        """Where the store is; empty if it cannot be reached."""
+        """The store's URL; empty if it cannot be reached."""
         url: str = getattr(self, f"resolved_{VECTOR_STORES[store].url}")
         return url
 
@@ -490,7 +490,7 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
 
     @property
     def vector_stores_in_use(self) -> tuple[VectorStoreName, ...]:
-        """The stores that must work: that of new collections, and others that have a URL of their own."""
+        """The stores that must work: the one for new collections, and others with a URL."""
         return self._with_others(lambda store: getattr(self, VECTOR_STORES[store].url))
 
     def _with_others(self, url: Callable[[VectorStoreName], str]) -> tuple[VectorStoreName, ...]:
@@ -541,7 +541,7 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
         environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
         # A search multiplies small matrices: more threads would only wait for each other.
         environment.setdefault("OPENBLAS_NUM_THREADS", "1")
-        # By default glibc gives every few threads a heap of their own, and the freed memory of one serves no other.
+        # By default glibc gives every few threads a separate heap, and the freed memory of one serves no other.
         environment.setdefault("MALLOC_ARENA_MAX", "2")
         environment.setdefault("TOKENIZERS_PARALLELISM", "false")
         environment.setdefault("ANONYMIZED_TELEMETRY", "False")

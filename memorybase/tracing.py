@@ -62,7 +62,7 @@ _nothing = nullcontext()
 
 
 class _Process:
-    """What sends this process's spans; None: traces are off."""
+    """The sender of this process's spans; None: traces are off."""
 
     provider: TracerProvider | None = None
     tracer: Tracer | None = None
@@ -229,7 +229,7 @@ def _children(
 
 
 def error_type(error: BaseException) -> str:
-    """What a span says about an error: never its text, which may quote a message."""
+    """The type of an error, for a span; never its text, which may quote a message."""
     return error.code if isinstance(error, errors.MemorybaseError) else type(error).__name__
 
 

@@ -1,4 +1,4 @@
-"""What no caller may send: text that PostgreSQL cannot store, and booleans as numbers."""
+"""Validates what no caller may send: text that PostgreSQL cannot store, and booleans as numbers."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ VectorStoreName = Literal["chroma", "pgvector"]
 
 @dataclass(frozen=True, slots=True)
 class VectorStoreFacts:
-    """What differs between stores, but for their adapters."""
+    """Differences between stores, outside of their adapters."""
 
     label: str  # for people
     url: str  # the setting with its address; the property `resolved_{url}` of the settings has a default for it

@@ -73,7 +73,7 @@ def freeze_loaded_objects() -> None:
 
 
 def redis_client(settings: Settings) -> redis.Redis:
-    """A client that fails within its timeout and never retries: a job goes on under its claim in SQL.
+    """A client that fails within its timeout and never retries: a job continues under its claim in SQL.
 
     Of several servers it asks the sentinels for the primary, again with each new connection.
     """

@@ -24,8 +24,8 @@ log = telemetry.get_logger(__name__)
 
 settings = Settings()
 is_amqp = settings.resolved_broker_url.startswith("amqp")
-# By the scheme of each URL: a broker_transport would hold for the first one only, and kombu goes on to the next when a
-# server is away.
+# By the scheme of each URL: a broker_transport would hold for the first one only, and kombu tries the next when a
+# server is unreachable.
 TRANSPORT_ALIASES.update(TRANSPORTS)
 app = Celery("memorybase", include=["worker.tasks"], fixups=[])
 app.backend_cls = "disabled"  # not result_backend, which CELERY_RESULT_BACKEND in the environment would override
@@ -60,7 +60,7 @@ app.conf.update(
     broker_connection_max_retries=None,
     # A Redis that answers and refuses writes, because its disk is full for example, is an outage too.
     broker_channel_error_retry=True,
-    worker_cancel_long_running_tasks_on_connection_loss=False,  # the SQL claim goes on without Redis
+    worker_cancel_long_running_tasks_on_connection_loss=False,  # the SQL claim continues without Redis
     # A warm shutdown lets the running job end; worker.process stops it after DRAIN_SECONDS. Celery's soft shutdown
     # sleeps in the main thread, where the solo pool runs the job.
     worker_soft_shutdown_timeout=0,

@@ -51,7 +51,8 @@ def owner_prefix(settings: Settings) -> str:
 
 
 def _pid_space() -> str:
-    """Where a pid names one process: containers and machines of one host name may share a data directory."""
+    """The scope within which a pid names one process: containers and machines of one host name may share a data
+    directory."""
     try:
         return f"{Path('/proc/sys/kernel/random/boot_id').read_text()}:{Path('/proc/self/ns/pid').readlink()}"
     except OSError:  # not Linux
@@ -180,7 +181,7 @@ class FreedMemory:
         self._resident = resident()
 
     def give_back(self) -> bool:
-        """Give back what is free; whether the process had grown."""
+        """Give free memory back. Returns whether the process had grown."""
         if self._resident_now() < self._resident + GROWN_BYTES:
             return False
         with suppress(AttributeError, OSError):  # only glibc has it
@@ -191,7 +192,7 @@ class FreedMemory:
 
 @dataclass(frozen=True, slots=True)
 class WorkerProcess:
-    """What tasks need from their process."""
+    """Parts of the worker's process that tasks need."""
 
     services: Services
     owner: str

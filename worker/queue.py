@@ -55,7 +55,8 @@ class CeleryQueue:
         self._paused_until = -math.inf
 
     def enqueue(self, jobs: Sequence[JobMessage]) -> int:
-        """How many were published: all, unless Redis is unavailable, frozen, or failed a moment ago."""
+        """Publish notifications, and return their number: all, unless Redis is unavailable, frozen, or failed a moment
+        ago."""
         return self._enqueue(INGEST_TASK, [job.to_message() for job in jobs])
 
     def enqueue_summaries(self, ids: Sequence[UUID]) -> int:

@@ -54,7 +54,7 @@ def distill() -> None:
 
 @app.task(name=CLEAN_NODE_MEMORY_TASK)
 def clean_node_memory() -> None:
-    """Delete node memory in object stores that was not written to for long."""
+    """Delete node memory in object stores that was not written for long."""
     process = this_process()
     with process.watchdog.watching(uuid4()):  # an object store that hangs must not block the worker
         with process.services.database.reading(snapshot=False) as db:

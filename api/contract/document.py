@@ -279,6 +279,6 @@ def _say_once(document: dict[str, Any]) -> None:
 
 
 def _title(document: dict[str, Any]) -> None:
-    """Give each schema a title of its own: FastAPI gives all schemas of a generic type the same."""
+    """Give each schema its own title: FastAPI gives all schemas of a generic type the same."""
     for name, schema in document["components"]["schemas"].items():
         schema["title"] = name.rstrip("_").replace("_", " of ")

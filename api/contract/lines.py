@@ -55,7 +55,7 @@ class _Updated(_Created):
 class _Said(Closed):
     seq: Count = Field(description="Number of the message, in commit order.")
     role: str = Field(description="Who speaks.")
-    content: Content = Field(description="Text, content parts, or null beside tool calls.")
+    content: Content = Field(description="Text, content parts, or null next to tool calls.")
     tool_calls: ToolCalls = Field(description="Calls of tools by the model.")
     tool_call_id: str | None = Field(description="The tool call that this message answers.")
     name: str | None = Field(description="The name of the speaker or the tool.")
@@ -176,7 +176,7 @@ class NodeExecutionLine(_Updated, _Ids, _OfRun, _InSession):
 
 
 class MemoryUseLine(_OfRun, _InFlow):
-    """What a model received."""
+    """The memory that a model received."""
 
     type: Literal["memory_use"] = Field(description="What the line is.")
     session_id: str | None = Field(description="The session that it was asked for, stored or not; null for a chat.")

@@ -106,7 +106,7 @@ class _Common(Open):
 
 
 class _Tools(Open):
-    content: Annotated[SentContent, Field(description="Text or content parts; null only beside tool calls.")] = (
+    content: Annotated[SentContent, Field(description="Text or content parts; null only next to tool calls.")] = (
         NOT_GIVEN
     )
     tool_calls: Annotated[ToolCalls, Field(description="Calls of tools by the model.")] = NOT_GIVEN
@@ -174,7 +174,7 @@ class OpenAIViewMessage(Open):
     """A message for OpenAI's API and those like it."""
 
     role: Role = Field(description="Who speaks.")
-    content: Content = Field(description="Text, content parts, or null beside tool calls.")
+    content: Content = Field(description="Text, content parts, or null next to tool calls.")
     tool_calls: Annotated[list[ToolCall], Field(description="Calls of tools by the model.")] = NOT_GIVEN
     tool_call_id: Annotated[str, Field(description="The tool call that this message answers.")] = NOT_GIVEN
     name: Annotated[str, Field(description="The name of the speaker or the tool.")] = NOT_GIVEN

@@ -28,12 +28,12 @@ class Turn(Open):
     seq: Count = Field(description="Its number in the session.")
     role: str = Field(description="Who speaks.")
     sender_name: str | None = Field(description="The speaker's name.")
-    content: Content = Field(description="Text, content parts, or null beside tool calls.")
+    content: Content = Field(description="Text, content parts, or null next to tool calls.")
     timestamp: datetime = Field(description="When it was written.")
 
 
 class ScoreParts(Partial):
-    """How a score was computed. In mode `dense` it has only the cosine and the chunk."""
+    """The parts of a score. Mode `dense` has only the cosine and the chunk."""
 
     signals: dict[str, SignalPart] = Field(description="Each signal, by its name.")
     bias: float = Field(description="Added to the sum of the shares.")
@@ -65,7 +65,7 @@ class SignalPart(Open):
 
 
 class MemoryUseSummary(PartialInCamelCase):
-    """What session memory showed."""
+    """The session memory that was shown."""
 
     summary: str = Field(description="The text of the summary; empty without one.")
     chat_messages: list[ShownPair] = Field(description="The pairs of question and reply, newest first.")

@@ -74,7 +74,7 @@ class ChatViewBody(WhoBody):
 
 
 class ChatTrimBody(Body):
-    """How many messages to keep in views."""
+    """Number of messages to keep in views."""
 
     chat_id: GivenChat
     max_messages: Annotated[int, Field(ge=0, le=MAX_MESSAGES)] = Field(
@@ -83,7 +83,7 @@ class ChatTrimBody(Body):
 
 
 class ChatSummaryBody(Body):
-    """How much of a chat to replace by a summary."""
+    """Part of a chat to replace by a summary."""
 
     chat_id: GivenChat
     keep_last_n: Annotated[int, Field(ge=0, le=MAX_MESSAGES)] = Field(

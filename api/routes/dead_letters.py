@@ -25,7 +25,7 @@ CAUSE_LENGTH = 64
 
 
 class DeadLetterActionBody(Body):
-    """What to do, and with which dead letters: those that match every field."""
+    """An action, and the dead letters to apply it to: those that match every field."""
 
     action: DeadLetterAction = Field(
         description="`retry`: try again to embed the messages. `discard`: the memory base skips them; they stay stored."
@@ -46,7 +46,7 @@ class DeadLetterActionBody(Body):
     until: Until | None = Field(default=None, description="Only messages that were set aside then or earlier.")
     dry_run: bool = Field(default=False, description="Count what matches and change nothing.")
     limit: Annotated[int, Field(ge=1, le=MAX_AT_ONCE)] = Field(
-        default=AT_ONCE, description="At most so many, oldest first."
+        default=AT_ONCE, description="At most this many, oldest first."
     )
 
     @model_validator(mode="after")

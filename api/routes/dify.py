@@ -50,7 +50,7 @@ class FromDify(Sent):
 
 
 class RetrievalSetting(FromDify):
-    """How much to answer."""
+    """Limits of the answer."""
 
     top_k: int | None = Field(
         default=None, ge=1, description=f"At most {MAX_TOP_K}. Default: {DEFAULT_TOP_K}, as in Dify."
@@ -264,7 +264,7 @@ def _record(hit: Hit, knowledge: Knowledge) -> RetrievalRecord:
 
 
 def _known(hit: Hit, knowledge: Knowledge) -> dict[str, Any]:
-    """What memorybase knows about the message, under the names that conditions use."""
+    """The message's fields, under the names that conditions use."""
     return {
         "flow_id": knowledge.flow,
         "memory_base_id": str(hit.memory_base_id),

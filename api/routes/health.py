@@ -16,7 +16,7 @@ from memorybase.operations import health
 MODEL = "model"
 
 router = APIRouter(tags=["health"], route_class=CheckedRoute, responses={"5XX": ERRORS["5XX"]})
-# Threads of their own: health checks that hang must not use up the threads of requests.
+# Separate threads: health checks that hang must not use up the threads of requests.
 _limiter = anyio.CapacityLimiter(20)
 
 

@@ -54,7 +54,7 @@ Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class MemorySourceBody(Body):
-    """Where a message of a memory use comes from."""
+    """Origin of a message of a memory use."""
 
     kind: Kind = Field(
         default="recall",

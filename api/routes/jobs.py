@@ -28,7 +28,7 @@ CODE_LENGTH = 64
 
 
 class JobActionBody(Body):
-    """What to do, and with which jobs: those that match every field."""
+    """An action, and the jobs to apply it to: those that match every field."""
 
     action: JobAction = Field(
         description="`retry`: run what waits after an outage now. `cancel`: end queued and running jobs; "
@@ -47,7 +47,7 @@ class JobActionBody(Body):
     until: Until | None = Field(default=None, description="Only jobs created then or earlier.")
     dry_run: bool = Field(default=False, description="Count what matches and change nothing.")
     limit: Annotated[int, Field(ge=1, le=MAX_AT_ONCE)] = Field(
-        default=AT_ONCE, description="At most so many, oldest first."
+        default=AT_ONCE, description="At most this many, oldest first."
     )
 
     @model_validator(mode="after")

@@ -28,7 +28,7 @@ Quota = Annotated[int, Field(ge=0, le=MAX_QUOTA)]
 
 
 class QuotasBody(Body):
-    """What a key may use; null: the default of the settings."""
+    """Quotas of a key; null: the default of the settings."""
 
     messages_per_day: Quota | None = Field(
         default=None, description="New messages a day in UTC, captured or of chats; null: the default of the settings."
@@ -67,7 +67,7 @@ class KeyBody(Body):
 
 
 class RotationBody(Body):
-    """How long the old key stays valid, and when the new one expires."""
+    """Time that the old key stays valid, and the expiry of the new one."""
 
     overlap_seconds: int = Field(
         default=int(DEFAULT_OVERLAP.total_seconds()),

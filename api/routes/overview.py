@@ -1,4 +1,4 @@
-"""Everything in one look: what needs a person, what was captured, and what of it is searchable."""
+"""The overview: problems for a person, captured messages, and how many of them are searchable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retention: what would be deleted, what was deleted, and legal holds, which prevent it."""
+"""Retention: previews, receipts of deletions, and legal holds, which prevent them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Webhooks: where events are sent, what was sent, sending it again, discarding it, and tests."""
+"""Webhooks: endpoints, deliveries, replays and tests."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class WebhookBody(Body):
 
 
 class WebhookPatchBody(Body):
-    """What to change of a webhook."""
+    """Changes of a webhook."""
 
     url: Annotated[
         Url,
@@ -54,7 +54,7 @@ class WebhookPatchBody(Body):
 
 
 class RotateSecretBody(Body):
-    """How long the former secret signs beside the new one."""
+    """Time that the former secret also signs."""
 
     overlap_hours: int = Field(
         default=OVERLAP_HOURS,

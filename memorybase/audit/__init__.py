@@ -1,6 +1,6 @@
 """The audit log: who changed or read what, when, and from where; never the text.
 
-record    an entry in the transaction of its change, or in one of its own
+record    an entry in the transaction of its change, or in its own
 chain     sealing, verifying and pruning: each entry's hash covers the one before it
 entries   list and export
 

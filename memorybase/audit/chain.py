@@ -37,7 +37,7 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What a check of the whole chain found. `broken_seq`: the first place where it does not hold, and why."""
+    """Result of checking the whole chain. `broken_seq`: the first position where it does not hold, and why."""
 
     entries: int
     first_seq: int
@@ -72,7 +72,7 @@ def hash_of(previous: bytes, entry: Row) -> bytes:
 
 
 def seal(services: Services) -> int:
-    """Append entries to the chain; how many. Of several sweepers one works at a time."""
+    """Append entries to the chain, and return their number. Only one sweeper does so at a time."""
     with services.database.reading(snapshot=False) as db:
         if not audit_entries.unsealed_entries(db, at_most=1):
             return 0
@@ -103,7 +103,7 @@ def _seal_batch(db: OrmSession, ends: Ends) -> int:
 
 
 def prune(services: Services) -> int:
-    """Delete entries that are older than the setting audit_retention_days, with a checkpoint; how many."""
+    """Delete entries older than the setting audit_retention_days, with a checkpoint. Returns the number deleted."""
     days = services.settings.audit_retention_days
     if not days:
         return 0

@@ -63,7 +63,7 @@ class Recorder:
 
 
 def write(services: Services, actor: Actor, kind: Kind, operation: str, objects: Mapping[str, Any]) -> None:
-    """An entry in a transaction of its own."""
+    """Write an entry in its own transaction."""
     with services.database.transaction() as db:
         audit_entries.insert_entry(db, values_of(actor, kind, operation, objects))
 

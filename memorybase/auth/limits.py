@@ -1,6 +1,8 @@
-"""What a limited key may touch: named flows, or what belongs to one end user. Everything else does not exist for it.
+"""Checks that a limited key touches only its flows, or what belongs to its end user. Everything else does not exist
+for it.
 
-Each check raises the NotFound that another user's id gets, so a key learns nothing about what lies outside its limits.
+Each check raises the NotFound that another user's id gets, so a key learns nothing about what lies outside its
+limits.
 """
 
 from __future__ import annotations
@@ -68,8 +70,8 @@ class KeyLimits:
         self.check_end_user(found.end_user_id, "standing statement", statement_id)
 
     def check_session(self, db: OrmSession, flow_id: UUID, session_id: str, *, uses: bool = False) -> None:
-        """A session that does not exist is nobody's yet. With `uses`, what models were given for it is of those for
-        whom it was asked."""
+        """A session that does not exist is nobody's yet. With `uses`, the memory that models were given for it belongs
+        to those for whom it was asked."""
         found = key_limits.end_user_of_session(db, flow_id, session_id)
         if found is not None:
             self.check_end_user(found.end_user_id, "session", session_id)

@@ -36,6 +36,7 @@ from memorybase.cli import (
     reindex,
     restore,
     retention,
+    sample,
     search,
     sign_in,
     stack,
@@ -66,6 +67,7 @@ COMMANDS: dict[str, dict[str, Callable[..., object] | typer.Typer]] = {
         "sign-in": sign_in.sign_in,
     },
     "Messages": {
+        "sample": sample.sample,
         "list": listing.list_all,
         "search": search.search,
         "import": import_file.import_file,

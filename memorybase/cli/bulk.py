@@ -1,4 +1,4 @@
-"""What commands that act on many share: the filter, and calls that are repeated until nothing is left."""
+"""Shared by commands that act on many objects: the filter, and calls that are repeated until nothing is left."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def chosen_by(
 
 
 def repeat(call: Callable[[], Any]) -> tuple[int, dict[str, int]]:
-    """Call until nothing that matches is left; how many were taken, and how many were left alone, by reason."""
+    """Repeat the call until nothing matches. Returns the number of objects changed, and the number skipped by
+    reason."""
     taken = 0
     while True:
         answer = call()

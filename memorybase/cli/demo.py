@@ -27,7 +27,7 @@ from rich.markup import escape
 from memorybase import errors
 from memorybase.cli.memory_bases import ingest_pending
 from memorybase.cli.options import progress
-from memorybase.import_export.conversation_files import read_runs
+from memorybase.import_export import sample
 from memorybase.importers.runs import Part
 from memorybase.stack.child import StackChild
 from memorybase.stack.children import NAMES
@@ -35,8 +35,6 @@ from memorybase.stack.processes import end_leftovers
 from memorybase.stack.state import DataDir
 from memorybase.vectors.chunk_ids import parse_chunk_id
 
-FLOW = "sample-assistant"
-MEMORY = "sample"
 # Two of the four sessions have 20 messages and reach the threshold; the two with 14 are flushed.
 THRESHOLD = 16
 # The worker runs this long between two checks. A job of 16 messages takes about ten times as long.
@@ -113,7 +111,7 @@ def _print_next_steps(console: Console, directory: Path, memory_id: UUID, *, fro
 
 
 def _command() -> str:
-    """How to call memorybase from this shell: by name, else by the path of this process."""
+    """The command for calling memorybase from this shell: by name, else by the path of this process."""
     if shutil.which("memorybase"):
         return "memorybase"
     by_module = Path(sys.argv[0]).name == "__main__.py"
@@ -136,7 +134,7 @@ class Demo:
         self.console.print(text)
 
     def wait(self, what: str, found: Callable[[], T | None]) -> T:
-        """What is found, however slow the machine is. Raises NotReady if the stack ends."""
+        """Wait until the object is found, however slow the machine is. Raises NotReady if the stack ends."""
         began = said = time.monotonic()
         while (value := found()) is None:
             now = time.monotonic()
@@ -150,10 +148,10 @@ class Demo:
 
     def capture(self) -> None:
         """Capture the sample run by run; the worker is killed during the first job."""
-        runs = read_runs(_sample("conversation.jsonl"), namespace=FLOW)
+        runs = sample.runs()
         sessions = list(dict.fromkeys(run.session_id for run in runs))
-        self.client.put_flow(FLOW, name=FLOW)
-        self.memory = self.client.create_memory_base(name=MEMORY, flow_id=FLOW, threshold=THRESHOLD, capture="all")
+        self.client.put_flow(sample.FLOW, name=sample.FLOW_NAME)
+        self.memory = self.client.put_memory_base(sample.FLOW, sample.NAME, threshold=THRESHOLD, capture="all")
         total = sum(len(run.messages) for run in runs)
         self.say(f"\n[bold]1. Capture {total} messages in {len(sessions)} sessions, one run at a time over HTTP[/]")
         self.say(f"  A session with {THRESHOLD} pending messages is ingested automatically.")
@@ -175,7 +173,7 @@ class Demo:
         jobs = pending = 0
         for run in runs:
             answer = (client or self.client).capture_run(
-                FLOW, session_id=run.session_id, run_id=run.run_id, messages=run.messages
+                sample.FLOW, session_id=run.session_id, run_id=run.run_id, messages=run.messages
             )
             self.captured.update(message.id for message in answer.messages if message.created)
             jobs += any(each.job_id for each in answer.ingestion)
@@ -288,7 +286,7 @@ class Demo:
     def ask(self) -> None:
         """Ask five questions, each answered by an earlier session."""
         self.say("\n[bold]5. Ask five questions about earlier sessions[/] [dim](score, session, message)[/]")
-        questions = json.loads(_sample("questions.json"))
+        questions = json.loads(files("memorybase").joinpath("samples", "questions.json").read_text(encoding="utf-8"))
         unanswered = 0
         for question in questions:
             hits = self._search(question["question"], 3)
@@ -343,10 +341,6 @@ class _SteppedProcess:
                 if not (exc.retryable and self._stack_is_running()):
                     raise
                 self.step()
-
-
-def _sample(name: str) -> str:
-    return files("memorybase").joinpath("samples", name).read_text(encoding="utf-8")
 
 
 def _chroma_ids(chroma_url: str, memory_id: UUID) -> list[str]:

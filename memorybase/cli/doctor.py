@@ -75,7 +75,7 @@ class Result:
 
 @dataclass(frozen=True)
 class DoctorContext:
-    """What the checks share; connects to a service only when a check needs it."""
+    """State that the checks share; connects to a service only when a check needs it."""
 
     settings: Settings
     option: str  # --data-dir as given, for the suggested commands
@@ -99,7 +99,7 @@ class DoctorContext:
 
     @cached_property
     def restore(self) -> str:
-        """How far the rebuild after a restore is; empty if none goes on."""
+        """Progress of the rebuild after a restore; empty if there is none."""
         from memorybase.memory_bases.restore_progress import restore_progress
 
         _ = self.database_url

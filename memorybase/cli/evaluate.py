@@ -304,7 +304,7 @@ def _cuts(scored: Sequence[Scored]) -> Table:
 
 
 def _wrong(variants: Sequence[Variant]) -> list[str]:
-    """How often each variant finds what somebody marked as wrong."""
+    """For each variant, the number of hits that somebody marked as wrong."""
     marked = sum(len(answered.question.wrong) for answered in variants[0].answered)
     if not marked:
         return []

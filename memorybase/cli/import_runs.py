@@ -36,7 +36,7 @@ TITLES: tuple[tuple[ProblemKind, str], ...] = (
 
 @dataclass
 class Totals:
-    """What was found in the source."""
+    """Totals of the source."""
 
     flows: set[str] = field(default_factory=set)
     sessions: set[tuple[str, str]] = field(default_factory=set)
@@ -123,7 +123,7 @@ def _post(parts: Iterable[Part], totals: Totals, report: Report, options: Option
 
 
 def _ingest(client: Client, posts: Posts) -> None:
-    """Wait for the ingestion of all memory bases, as long as it goes on."""
+    """Wait for the ingestion of all memory bases while it progresses."""
     pending = 0
     text = f"all {plural(posts.stored, 'message')} are stored, and the stack goes on to ingest them"
     with interrupted(lambda: text):

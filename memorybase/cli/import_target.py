@@ -35,8 +35,8 @@ class Target:
 
     @classmethod
     def find(cls, client: Client, flow: str, flow_name: str, memory: str | None, capture: Capture) -> Target:
-        """With the memory base of that name, else the flow's first. Raises InvalidRequest if another flow's memory base
-        has the name."""
+        """The target with the memory base of that name, else with the flow's first. Raises InvalidRequest if another
+        flow's memory base has the name."""
         from memorybase.models import NAME_LENGTH
 
         try:

@@ -1,4 +1,4 @@
-"""list, status: what a running stack holds, and how it is."""
+"""list, status: the contents and the state of a running stack."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def status(data_dir: DataDirOption = None, url: UrlOption = None, key: KeyOption
 
 
 def _missing(client: Client) -> str | None:
-    """What does not answer; None if everything does."""
+    """The parts that do not answer; None if all do."""
     try:
         ready = client.health_ready()
     except client_errors.NotReady as exc:

@@ -168,7 +168,7 @@ def _described(record: KnownModel) -> list[tuple[str, str]]:
 
 
 def _hints(settings: Settings, record: KnownModel) -> list[str]:
-    """What the operator must set, and what the model's card says that its configuration does not."""
+    """Settings that the operator must make, and statements of the model's card that its configuration lacks."""
     from memorybase.embedding import card
     from memorybase.embedding.prompts import NO_PROMPTS
     from memorybase.embedding.source import find_source

@@ -1,4 +1,4 @@
-"""What `evaluate` and `tune` share: reading a file of questions, fetching its messages, searching for each question."""
+"""Shared by `evaluate` and `tune`: read a file of questions, fetch its messages, search for each question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""quotas: what the local user and its keys may use, directly in the database."""
+"""quotas: limits of the local user and of its keys, directly in the database."""
 
 from __future__ import annotations
 

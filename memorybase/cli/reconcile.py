@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 
 def report(services: Services, base_ids: Sequence[UUID]) -> int:
-    """Check every memory base and ordinary knowledge base, and print a line for each; how many are not ok."""
+    """Check every memory base and ordinary knowledge base, print a line for each, and return the number that are not
+    ok."""
     from memorybase.memory_bases import deep_check
     from memorybase.queries import knowledge_bases
 
@@ -129,7 +130,7 @@ def describe(done: Reconciled, *, repair: bool) -> str:
 
 
 def describe_comparison(done: Reconciled) -> str:
-    """How a memory base differs, in one line."""
+    """The differences of a memory base, in one line."""
     line = f"{done.name} ({done.memory_base_id}): {done.state}"
     if done.state == "unavailable":
         return f"{line}: the vector store does not answer; --deep tells an outage from a damaged index"

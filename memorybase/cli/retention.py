@@ -1,4 +1,4 @@
-"""retention: what has expired and was deleted, or with --dry-run what would be, through a running stack."""
+"""retention: expired rows that were deleted, or with --dry-run would be, through a running stack."""
 
 from __future__ import annotations
 

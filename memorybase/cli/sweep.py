@@ -139,7 +139,7 @@ def _pass(services: Services, *, confirm: Callable[[], None], leave: Collection[
 
 
 def _try(step: Callable[[Services], Result], services: Services) -> Result | None:
-    """What the step returns; None if it fails."""
+    """The result of the step; None if it fails."""
     try:
         return step(services)
     except errors.EnvironmentFailure as exc:

@@ -112,7 +112,7 @@ def _ended_by_signals() -> Iterator[None]:
 
 @contextmanager
 def _keys() -> Iterator[Any]:
-    """A function that waits for keys: those that were pressed, none after so many seconds."""
+    """A function that returns the keys pressed within a number of seconds."""
     descriptor = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else None
     if descriptor is None:
         yield _no_key

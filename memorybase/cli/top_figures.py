@@ -1,4 +1,4 @@
-"""What `memorybase top` shows: one look at a running stack, rates from two of them, and what an outage leaves."""
+"""Data of `memorybase top`: a snapshot of a running stack, rates from two of them, and the state during an outage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 BASES_SHOWN = 200  # one page of the list
 JOBS_SHOWN = 50
-# An API process that was not asked again for so long does not count: it may have ended.
+# An API process that was not asked again for this long does not count: it may have ended.
 PROCESS_SECONDS = 60.0
 
 _SAMPLE = re.compile(r'^(\w+)(?:\{\w+="([^"]*)".*\})? (\S+)$', re.MULTILINE)
@@ -44,7 +44,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What is known now. `failure`: why the last attempt brought no figures; `look` is the last that did.
+    """The present state. `failure`: why the last attempt brought no figures; `look` is the last snapshot.
 
     `parts`: each part's state if the API answered the last attempt, else None.
     """
@@ -59,7 +59,7 @@ class State:
 
 
 class Watch:
-    """Looks again and again, in a thread of its own if started; `state` is what it knows."""
+    """Takes snapshots repeatedly, in its own thread if started; `state` is the present one."""
 
     def __init__(self, client: Client, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.state = State()
@@ -126,7 +126,7 @@ class CaptureRate:
         self._rates: dict[float, tuple[float, float]] = {}  # when it was asked, its rate
 
     def of(self, metrics: Metrics, at: float) -> float | None:
-        """The sum of the rates of all processes that answered lately; None until one has answered twice."""
+        """The sum of the rates of all processes that answered recently; None until one has answered twice."""
         process, count = metrics.get((_PROCESS_STARTED, "")), metrics.get((_CAPTURED, ""))
         if process is None or count is None:
             return None
@@ -147,7 +147,7 @@ def _allowed(read: Callable[[], Answer]) -> Answer | None:
 
 
 def ingested_per_second(before: Look | None, look: Look) -> dict[UUID, float]:
-    """By memory base. What deletions took out, and what a rebuild writes again, does not count."""
+    """Messages ingested per second, by memory base. Deletions and rebuilds do not count."""
     if before is None or look.at <= before.at:
         return {}
     processed = {base.id: base.total_processed for base in before.bases}

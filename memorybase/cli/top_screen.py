@@ -1,4 +1,4 @@
-"""How `memorybase top` looks: lines that are true without colour, and tables that fit the terminal."""
+"""Screen of `memorybase top`: readable without colour, with tables that fit the terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memorybase_client import models
 
 UNKNOWN = "-"
-WIDE, MIDDLE = 100, 64  # columns of the terminal from which tables have more of their own
+WIDE, MIDDLE = 100, 64  # columns of the terminal from which tables have more columns
 JOB_ROWS = 8
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
@@ -25,7 +25,7 @@ Cells = tuple[str | Text, ...]
 
 
 def screen(state: State, url: str, now: float, *, width: int, rows: int | None = None) -> Group:
-    """Everything, in at most so many rows."""
+    """The whole screen, in at most `rows` rows."""
     head = [*_head(state, url, now), *(_figures(state, state.look) if state.look else [])]
     lines = [Text(line, style=style, no_wrap=True, overflow="ellipsis") for line, style in head]
     if state.look is None:
@@ -50,12 +50,12 @@ def duration(seconds: float | None) -> str:
 
 
 def chosen(text: str) -> Text:
-    """What people chose is no markup."""
+    """Text chosen by users; never interpreted as markup."""
     return Text(printable(text))
 
 
 def printable(text: str) -> str:
-    """Without what would control a terminal."""
+    """The text without control characters of the terminal."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
@@ -92,7 +92,7 @@ def _figures(state: State, look: Look) -> Iterator[tuple[str, str]]:
     )
     dead = _count(look.metric("dead_letters"))
     yield f"jobs       {queued} queued, {running} running, {stuck} stuck; {dead} dead letters", ""
-    # Without figures of now there is no rate of now.
+    # Without present figures there is no present rate.
     ingested = _rate(sum(state.ingested.values()) if state.ingested and state.failure is None else None)
     captures = _rate(state.captures if state.failure is None else None)
     yield f"a second   {captures} messages captured, {ingested} ingested", ""

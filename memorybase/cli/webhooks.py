@@ -100,7 +100,7 @@ def discard(
     url: UrlOption = None,
     key: KeyOption = None,
 ) -> None:
-    """Delete dead deliveries: named ones, all, or those dead for so long. They cannot be replayed any more."""
+    """Delete dead deliveries: named ones, all, or those dead for a given time. They cannot be replayed any more."""
     _check(ids, "ids of deliveries, --older-than, or --all", others=all_ + (older_than is not None))
     # Not what dies meanwhile: nobody has seen it.
     until = datetime.now(UTC) if older_than is None else ago(older_than, "older-than")

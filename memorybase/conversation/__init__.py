@@ -1,4 +1,4 @@
-"""Conversation memory: what a model reads on its next turn.
+"""Conversation memory: the messages that a model reads on its next turn.
 
     context              POST /context: summary, standing statements, recalled memories and history within one budget
     standing             the end user's standing statements as one message of a context
@@ -7,7 +7,7 @@
     chat_memory/         /chat-memories: logs of chats, with views, summaries and nodes (Splox)
     session_memory/      presets and summaries of captured sessions (FlowX)
     summarizers/         chat models and sentence extraction, and the job that runs them
-    memory_use/          what each node's model was given, and its redaction after deletions
+    memory_use/          the memory that each node's model was given, and its redaction after deletions
     node_object_memory/  node memory as objects in a store, without a database
 
 One engine serves every kind of memory:

@@ -1,5 +1,5 @@
-"""A whole context in one call: a session's summary, the end user's standing statements, memories recalled from the
-flow's memory bases, and the history.
+"""Builds a whole context in one call: a session's summary, the end user's standing statements, memories recalled from
+the flow's memory bases, and the history.
 
     1. snapshot         one transaction reads the session as far back as the budget may need, its summary, statements
     2. statements       if the flow or the call wants them: the most useful ones that fit into their share
@@ -81,7 +81,7 @@ class RecallOptions:
     top_k      messages at most; None: as many as fit, and the turns around them
     min_score  of a message; None: only what is not weak (scoring.min_score_of), 0: whatever fits into the budget
     scope      where to search if there is no end user; None: the flow if it has none at all, else the session
-    facts      add what a model derived from messages, in up to half of the share
+    facts      add facts that a model derived from messages, in up to half of the share
 
     The others are those of a search.
     """
@@ -127,8 +127,8 @@ class ContextRequest:
 
 
 def build_context(services: Services, user_id: UUID, request: ContextRequest) -> View:
-    """What a model reads on its next turn. Raises NotFound, also for a leaf of another session, InvalidRequest, and
-    SessionConflict for another end user."""
+    """Build the context of a model's next turn. Raises NotFound, also for a leaf of another session, InvalidRequest,
+    and SessionConflict for another end user."""
     with services.database.reading() as db:
         resolved = _resolved(db, user_id, request)
         request = resolved.request
@@ -178,8 +178,8 @@ class _Resolved:
 
 
 def _resolved(db: OrmSession, user_id: UUID, request: ContextRequest) -> _Resolved:
-    """Where the context is built. Two people's memories must never mix: who is unknown in a flow that knows end users
-    recalls from the own session only, unless the call says otherwise."""
+    """Decide where the context is built. Two people's memories must never mix: in a flow that knows end users, a caller
+    who names none recalls from the own session only, unless the call says otherwise."""
     check_flow(db, user_id, request.flow_id)
     for base_id in request.memory_base_ids:
         base = memory_bases.fetch_base(db, user_id, base_id)
@@ -294,12 +294,12 @@ class _Parts:
 
     @property
     def found_tokens(self) -> int:
-        """What the profile, the facts and the memories cost."""
+        """Tokens of the profile, the facts and the memories."""
         return self.profile.tokens + self.facts.tokens + self.recalled.tokens
 
     @property
     def inserts(self) -> list[Record]:
-        """What comes before the history."""
+        """The messages before the history."""
         records = (self.standing.record, self.profile.record, self.facts.record, self.recalled.record)
         return [record for record in records if record is not None]
 
@@ -323,7 +323,7 @@ def _fill(
 
 
 def _packed(budget: int, share: int, shown: SessionMemory, standing: Standing, found: _Candidates) -> _Parts:
-    """The statements, the profile, the facts and the memories that fit beside this history."""
+    """The statements, the profile, the facts and the memories that fit next to this history."""
     said = standing.within(budget, shown=shown.draft.report.kept)
     told = found.profile.within(share, shown=shown.draft.report.kept)
     facts = found.facts_within(share - told.tokens)
@@ -370,7 +370,8 @@ class _RecallPart:
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """What a search found, and the profile, to be packed into any budget. `excluded`: messages of the current run."""
+    """The results of a search, and the profile, to be packed into any budget. `excluded`: messages of the current
+    run."""
 
     counter: TokenCounter
     packer: Packer | None = None

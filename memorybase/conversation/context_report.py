@@ -1,4 +1,4 @@
-"""What `POST /context` reports beside the messages: what was recalled, the spent budget, what may be missing."""
+"""The report of `POST /context`: recalled messages, the spent budget, what may be missing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Spent:
 
 
 def spent_on(sources: Iterable[Source], budget: int) -> Spent:
-    """How these messages of a view use a budget."""
+    """The parts of a budget that these messages of a view use."""
     tokens = Counter[str]()
     for source in sources:
         tokens[source.kind] += source.tokens
@@ -52,7 +52,7 @@ class Recalled:
     score: Annotated[
         float | None,
         Field(
-            description="Its score; null for a message that is shown beside a better one, and for one of the profile."
+            description="Its score; null for a message that is shown next to a better one, and for one of the profile."
         ),
     ]
     superseded_by: Annotated[

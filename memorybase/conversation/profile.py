@@ -22,7 +22,7 @@ PROFILE_HEADING = (
 
 @dataclass(frozen=True, slots=True)
 class ProfilePart:
-    """What a context contains of a profile: the items in the profile's order, one system message, and its tokens."""
+    """A context's part from the profile: the items in the profile's order, one system message, and its tokens."""
 
     items: tuple[ProfileItem, ...] = ()
     record: Record | None = None
@@ -54,7 +54,8 @@ class Profile:
         return self.asked == "all" and self.share > 0
 
     def nearest_first(self, found: Sequence[UUID]) -> Profile:
-        """Of a question for an area: the items in the order in which a search found their messages, then the others."""
+        """Order a profile for a question about an area: first the items whose messages a search found, in its order,
+        then the others."""
         if self.asked != "area":
             return self
         rank = {message_id: number for number, message_id in enumerate(found)}

@@ -40,7 +40,7 @@ class StandingUse:
 
 @dataclass(frozen=True, slots=True)
 class StandingPart:
-    """What a context contains of them: the statements in chronological order, one system message, and its tokens."""
+    """A context's standing statements: the statements in chronological order, one system message, and its tokens."""
 
     statements: tuple[Said, ...] = ()
     record: Record | None = None

@@ -4,7 +4,7 @@
     postgresql its engine for PostgreSQL: timeouts, standbys, broken connections
     violations the error for a constraint that a write violated
     replica    reads on a standby that has replayed what was committed before
-    upsert     INSERT ... ON CONFLICT for both dialects; how many rows a statement wrote
+    upsert     INSERT ... ON CONFLICT for both dialects; the number of rows that a statement wrote
     lookup     a row by its primary key, with a cached statement
     records    rows as NamedTuples and dataclasses, for what every capture and job reads
     json_text  search for text within JSON columns
@@ -15,7 +15,7 @@
     sqlite_copy  a copy of a SQLite database in use
     migrate    run Alembic from code
 
-Only `engine` commits. Of the domain's tables nothing here knows more than their constraints.
+Only `engine` commits. This package knows nothing of the domain's tables but their constraints.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def delete_some(db: OrmSession, table: type[Any], which: sa.ColumnElement[bool],
 
 
 def delete_page(db: OrmSession, table: type[Any], which: sa.ColumnElement[bool], *, limit: int) -> int:
-    """Delete up to `limit` of these rows; how many."""
+    """Delete up to `limit` of these rows, and return their number."""
     key = sa.inspect(table).primary_key
     page = sa.select(*key).where(which).limit(limit)
     delete = sa.delete(table).where(sa.tuple_(*key).in_(page)).execution_options(synchronize_session=False)

@@ -18,7 +18,8 @@ def change_if_due(
     *,
     durable: bool = True,
 ) -> int:
-    """What `change` returns, called with the time in a write transaction; 0 without one if `is_due` says no.
+    """Call `change` with the time in a write transaction, and return its result; 0 without a transaction if `is_due`
+    says no.
 
     A transaction that changes nothing keeps SQLite's other writers waiting, and on PostgreSQL costs two more round
     trips. `change` looks again: another process may have done the work since.

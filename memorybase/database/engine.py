@@ -181,14 +181,14 @@ class Database:
             return postgresql.missing_timeouts(connection(db))
 
     def memory(self) -> postgresql.Memory | None:
-        """What PostgreSQL has for this database; None on SQLite. Raises DatabaseUnavailable."""
+        """PostgreSQL's memory settings for this database; None on SQLite. Raises DatabaseUnavailable."""
         if self.is_sqlite:
             return None
         with self.reading() as db:
             return postgresql.memory(connection(db))
 
     def replica_bytes_behind(self) -> int | None:
-        """How far the standby is behind; None without one. Raises DatabaseUnavailable, also if it is no standby."""
+        """Bytes that the standby is behind; None without one. Raises DatabaseUnavailable, also if it is no standby."""
         if self.replica is None:
             return None
         with _translate_errors():

@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-# Neither database escapes these characters in JSON in a way of its own: see `contains`.
+# Neither database escapes these characters in JSON differently: see `contains`.
 _PLAIN = re.compile(r'[^"\\\x00-\x1f\x7f]{1,60}')
 
 

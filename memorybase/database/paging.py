@@ -185,7 +185,7 @@ def scan_page(
 
 
 def _ordered(statement: AnySelect, keyset: Keyset) -> AnySelect:
-    """In the keyset's order, with its columns as key_0, key_1."""
+    """The statement in the keyset's order, with its columns as key_0, key_1."""
     keys = (column.label(f"key_{index}") for index, column in enumerate(keyset.columns))
     return statement.add_columns(*keys).order_by(*keyset.order())
 
@@ -195,7 +195,7 @@ def _cursor_of(row: AnyRow, keyset: Keyset) -> str:
 
 
 def _cursor_at(db: OrmSession, statement: AnySelect, keyset: Keyset, offset: int) -> str | None:
-    """The cursor of the row at this offset, if there are so many."""
+    """The cursor of the row at this offset, if there is one."""
     row = db.execute(_ordered(statement, keyset).offset(offset).limit(1)).one_or_none()
     return None if row is None else _cursor_of(row, keyset)
 

@@ -100,13 +100,13 @@ def missing_timeouts(connection: sa.Connection) -> list[str]:
 
 
 def memory(connection: sa.Connection) -> Memory:
-    """What the server has for the pages of this database."""
+    """The server's memory settings for the pages of this database."""
     sizes = "pg_size_bytes(current_setting('shared_buffers')), pg_database_size(current_database())"
     return Memory(*connection.exec_driver_sql(f"SELECT {sizes}").one())
 
 
 def connect_arguments(url: sa.URL, target: str = "read-write") -> dict[str, Any]:
-    """What the URL does not say itself; SQLAlchemy lets these win over the URL."""
+    """Arguments that the URL does not have itself; SQLAlchemy lets these win over the URL."""
     arguments = {name: value for name, value in CONNECTION_DEFAULTS.items() if name not in url.query}
     if _has_several_hosts(url) and "target_session_attrs" not in url.query:
         arguments["target_session_attrs"] = target

@@ -1,8 +1,8 @@
 """Reads on a standby that has replayed everything that was committed before the read began.
 
 The primary says how far its log goes, and the standby whether it has replayed that. So a caller reads its own writes,
-and those of workers, in whichever process they were made, and nothing has to travel between processes. A standby that
-is behind or away is left alone for a while, and the primary is read instead.
+and those of workers, in whichever process they were made, and processes need not tell each other anything. If the
+standby is behind or unreachable, the primary is read instead for a while.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BEHIND_SECONDS = 1.0  # until a standby that was behind is tried again
 AWAY_SECONDS = 5.0  # the same for one that did not answer: trying costs a connection's timeout
 
 _POSITION = "SELECT pg_current_wal_flush_lsn()::text"
-# A server that is no standby any more, or follows nobody, may have a history of its own, whose positions say nothing.
+# A server that is no standby any more, or follows nobody, may have another history, whose positions say nothing.
 _HAS_REPLAYED = """
 SELECT pg_is_in_recovery() AND EXISTS (SELECT FROM pg_stat_wal_receiver)
     AND pg_last_wal_replay_lsn() >= CAST(%(position)s AS pg_lsn)
@@ -32,7 +32,7 @@ SELECT pg_is_in_recovery() AND EXISTS (SELECT FROM pg_stat_wal_receiver)
 _BYTES_BEHIND = "SELECT CAST(%(position)s AS pg_lsn) - pg_last_wal_replay_lsn() WHERE pg_is_in_recovery()"
 
 
-# What reads within `shared_position` have in common: how far the primary's log went at the first of them.
+# Shared by the reads within `shared_position`: the end of the primary's log at the first of them.
 _POSITIONS: ContextVar[list[str] | None] = ContextVar("positions", default=None)
 
 
@@ -47,7 +47,7 @@ def shared_position() -> Iterator[None]:
 
 
 def position(primary: sa.Engine) -> str:
-    """How far the primary's log is on its disk: every commit that was acknowledged is before it."""
+    """The end of the primary's log on its disk: every acknowledged commit is before it."""
     with primary.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         found: str = connection.exec_driver_sql(_POSITION).scalar_one()
         return found
@@ -80,11 +80,12 @@ class Replica:
         return None
 
     def leave(self, seconds: float = AWAY_SECONDS) -> None:
-        """Read the primary for so long."""
+        """Read the primary for this time."""
         self._not_before = time.monotonic() + seconds
 
     def bytes_behind(self, primary: sa.Engine) -> int | None:
-        """How much of the primary's log it has not replayed; None if it is no standby. Raises SQLAlchemy's errors."""
+        """Bytes of the primary's log that the standby has not replayed; None if it is no standby. Raises SQLAlchemy's
+        errors."""
         target = position(primary)
         with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             behind = connection.exec_driver_sql(_BYTES_BEHIND, {"position": target}).scalar()

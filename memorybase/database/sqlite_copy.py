@@ -35,7 +35,7 @@ def seal(path: Path) -> None:
         (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
         if found != "ok":
             raise errors.DatabaseUnavailable(f"The database is damaged: {found}")
-        copy.execute("PRAGMA journal_mode = DELETE")  # no write-ahead log beside it
+        copy.execute("PRAGMA journal_mode = DELETE")  # no write-ahead log next to it
     sync(path)
 
 

@@ -33,7 +33,8 @@ def core(table: type[Any]) -> sa.Table:
 def insert_if_absent(
     db: OrmSession, table: type[Any], values: Mapping[str, Any], *unique: str, where: sa.TextClause | None = None
 ) -> bool:
-    """Insert a row unless one with the same `unique` columns (and `where` true) exists; whether it was inserted."""
+    """Insert a row unless one with the same `unique` columns (and `where` true) exists. Returns whether it was
+    inserted."""
     connection = engine.connection(db)
     statement = _insert_if_absent(connection.dialect.name, core(table), unique, where)
     return connection.execute(statement, values).rowcount == 1
@@ -48,7 +49,7 @@ def _insert_if_absent(
 
 
 def rows_affected(db: OrmSession, statement: sa.Executable, parameters: Mapping[str, Any] | None = None) -> int:
-    """Execute an INSERT, UPDATE or DELETE; how many rows it wrote."""
+    """Execute an INSERT, UPDATE or DELETE, and return the number of rows that it wrote."""
     return cast("sa.CursorResult[Any]", db.execute(statement, parameters)).rowcount
 
 

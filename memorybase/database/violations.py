@@ -1,4 +1,4 @@
-"""The error for each constraint of the tables that a write can violate beside another request.
+"""Errors for constraints that a write can violate because of another request at the same time.
 
 A check or NOT NULL is no race: input is validated before, so its violation is a defect.
 """

@@ -1,4 +1,4 @@
-"""What a model's card and files say about it to people: its licence, and prefixes that its configuration lacks."""
+"""Reads a model's card and files for people: its licence, and prefixes that its configuration lacks."""
 
 from __future__ import annotations
 

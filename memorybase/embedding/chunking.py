@@ -48,7 +48,7 @@ def split_text(text: str, offsets: Offsets, *, max_tokens: int, overlap: int) ->
     return [Chunk(index, piece) for index, (_, piece) in enumerate(pieces)]
 
 
-# A job of a long message is cut off and goes on; a second for every 300,000 characters each time would add up.
+# A job of a long message is cut off and continues; a second for every 300,000 characters each time would add up.
 LONG_CHARS = 100_000
 _split_long = lru_cache(maxsize=4)(split_text)
 
@@ -80,7 +80,8 @@ def _token_starts(text: str, offsets: Offsets) -> Sequence[int]:
 
 
 def _tokenized_end(text: str, begin: int) -> int:
-    """Where to cut the text for the tokenizer: before the last word within the bound, else at the bound."""
+    """The position at which to cut the text for the tokenizer: before the last word within the bound, else at the
+    bound."""
     bound = begin + TOKENIZED_CHARS
     if bound >= len(text):
         return len(text)
@@ -117,7 +118,7 @@ def _window_end(text: str, starts: Sequence[int], begin: int, width: int) -> int
 
 @dataclass(frozen=True, slots=True)
 class Chunker:
-    """How texts are split for one model. `identity`: an equal one gives the same chunks of the same text."""
+    """Splits texts for one model. With an equal `identity` the same text gives the same chunks."""
 
     max_tokens: int
     overlap: int

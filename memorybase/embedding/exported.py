@@ -40,7 +40,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What the runtime needs to know about an exported model."""
+    """The runtime's data about an exported model."""
 
     dimension: int
     max_seq_length: int
@@ -55,7 +55,7 @@ class Manifest:
 
 
 def write_model(model: Any, folder: Path) -> None:
-    """Write the graph, and its weights in a file of their own, which processes map into memory and share."""
+    """Write the graph, and its weights in a separate file, which processes map into memory and share."""
     import onnx
 
     onnx.save(model, folder / MODEL_FILE, save_as_external_data=True, location=WEIGHTS_FILE)

@@ -1,4 +1,5 @@
-"""Does a model give usable vectors? Known pairs, embedded once: what a damaged file or a wrong pooling gets wrong."""
+"""Checks that a model gives usable vectors, by known pairs, embedded once, which a damaged file or a wrong pooling gets
+wrong."""
 
 from __future__ import annotations
 

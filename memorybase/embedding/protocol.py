@@ -75,4 +75,4 @@ class Reranker(Protocol):
     """A model that reads query and text together, usable from many threads."""
 
     def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """How well each text answers the query, 0 to 1: (n,). Raises ModelUnavailable."""
+        """For each text, how well it answers the query, 0 to 1: (n,). Raises ModelUnavailable."""

@@ -30,7 +30,7 @@ class CrossEncoderReranker:
         self._using = threading.Lock()  # every call reconfigures its tokenizer, so calls must not overlap
 
     def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """How well each text answers the query, 0 to 1: (n,)."""
+        """For each text, how well it answers the query, 0 to 1: (n,)."""
         model = self._models.get(self._name)
         import torch
 

@@ -119,7 +119,7 @@ def calibration_texts() -> list[str]:
 
 
 def _hartley(count: int) -> NDArray[np.float64]:
-    """The rotation that mixes all of so many directions (discrete Hartley transform)."""
+    """The rotation that mixes `count` directions (discrete Hartley transform)."""
     angles = 2 * np.pi / count * np.outer(np.arange(count), np.arange(count))
     rotation: NDArray[np.float64] = (np.cos(angles) + np.sin(angles)) / np.sqrt(count)
     return rotation

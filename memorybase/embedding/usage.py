@@ -1,4 +1,4 @@
-"""What embedding endpoints were asked for: counted in this process, and moved to SQL by whoever has a database."""
+"""Counts requests to embedding endpoints in this process; whoever has a database moves the counts to SQL."""
 
 from __future__ import annotations
 

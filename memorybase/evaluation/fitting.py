@@ -168,7 +168,7 @@ def minimum(
 
 
 def _lowest(function: Callable[[float], float]) -> float:
-    """Where a function of one variable is lowest among EXPONENTS and around it, by golden-section search."""
+    """The minimum of a function of one variable among EXPONENTS and around it, by golden-section search."""
     values = [function(exponent) for exponent in EXPONENTS]
     middle = min(max(values.index(min(values)), 1), len(EXPONENTS) - 2)
     low, high = EXPONENTS[middle - 1], EXPONENTS[middle + 1]
@@ -231,7 +231,7 @@ def _calibrated(
     hits = np.concatenate([question.hits for question, _ in weighted])
 
     def logits(slope: float) -> Floats:
-        """Of the candidates, without the bias."""
+        """The candidates' logits without the bias."""
         scaled = slope * sums
         competing: Floats = scaled - scoring.COMPETITION * np.repeat(scoring.log_sums(scaled, starts), sizes)
         return competing

@@ -38,7 +38,7 @@ class Tuned:
 def split(groups: Mapping[str, str]) -> tuple[dict[str, int], bool]:
     """Each question's part, and whether groups stay together.
 
-    They do unless one group has so many questions that too few remain without it.
+    They do unless one group has almost all questions, so that too few remain without it.
     """
     sizes = Counter(groups.values())
     if len(sizes) >= PARTS and max(sizes.values()) <= len(groups) / 2:
@@ -76,7 +76,7 @@ def scored(question: JudgedCandidates, weights: Fit) -> Scored:
 
 
 def usable(questions: Sequence[JudgedCandidates]) -> int:
-    """How many questions have evidence among their candidates: only these can compare weights."""
+    """Number of questions with evidence among their candidates: only these can compare weights."""
     return sum(bool(question.hits.any()) for question in questions)
 
 

@@ -1,4 +1,5 @@
-"""The messages of one request: what is new since the last one, or was edited, and a little of what came before."""
+"""The messages of one request: messages that are new since the last one, or were edited, and a little of what came
+before."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ MIN_TERMS = 3  # of a message that may be worth remembering
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """What one request covers. `redone`: the seqs of edited messages in it, of which some may be deleted."""
+    """The messages of one request. `redone`: the seqs of edited messages in it, some of which may be deleted."""
 
     quoted: tuple[Quoted, ...]
     to_seq: int

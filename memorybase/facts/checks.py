@@ -20,7 +20,7 @@ from memorybase.keyword_index import scripts
 from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.keyword_index.languages import Language
 
-MIN_SUPPORT = 0.6  # the share of a fact's words that its sources must contain: models choose some words of their own
+MIN_SUPPORT = 0.6  # the share of a fact's words that its sources must contain: models choose some other words
 FIELDS = {"who", "what", "when", "sources", "corrects"}
 
 _FENCE = re.compile(r"\A```(?:json)?\s*\n(.*)\n```\Z", re.DOTALL)

@@ -89,7 +89,8 @@ def _words(text: str) -> list[str]:
 
 
 def _negations(text: str, language: Language | None) -> Collection[str]:
-    """Those of English; of another language whether there is any, since their forms differ."""
+    """Negations in a text: for English the words, for another language whether there is any, since their forms
+    differ."""
     if language is not None:
         return ["denied"] if language.denial.search(language.folded(scripts.normal(text))) else []
     return _NEGATIONS.intersection(_words(text.replace("\u2019", "'")))
@@ -107,7 +108,7 @@ Vector = NDArray[np.float32]
 
 
 class Outcome(Enum):
-    """How one call of `distil_next` ended."""
+    """Result of one call of `distil_next`."""
 
     NOTHING_PENDING = auto()
     STORED = auto()
@@ -141,7 +142,7 @@ def endpoint_of(settings: Settings) -> ChatEndpoint:
 
 
 def lease(services: Services) -> timedelta:
-    """How long a worker may take for a batch: two requests, if the endpoint refuses the schema, and the embedding."""
+    """Time that a worker may take for a batch: two requests, if the endpoint refuses the schema, and the embedding."""
     return timedelta(seconds=services.settings.lease_seconds + 2 * chat_completions.TIMEOUT_SECONDS)
 
 
@@ -254,7 +255,7 @@ def _embed(services: Services, base_id: UUID, accepted: Sequence[Accepted]) -> M
 
 
 class _Made(NamedTuple):
-    """Of which session, by which model and when facts were made."""
+    """Origin of facts: the session, the model and the time."""
 
     session_uuid: UUID
     model: str
@@ -317,7 +318,8 @@ def _add(
     made: _Made,
     settings: Settings,
 ) -> Counter[str]:
-    """Insert the facts with their sources; a duplicate is linked to the first of its kind, as is what is corrected."""
+    """Insert the facts with their sources. A duplicate is linked to the first of its kind, and so is a corrected
+    fact."""
     row, words = claim.row, analyzer(settings.keyword_language)
     there = fact_rows.existing(db, [fact.id for fact in batch.scope])
     firsts = [fact for fact in batch.scope if fact.id in there]  # the others were deleted meanwhile

@@ -1,4 +1,4 @@
-"""Facts beside the messages that a search finds: the same question and filters, with a score of their own."""
+"""Facts for a search: the same question and filters as for messages, with a separate score."""
 
 from __future__ import annotations
 

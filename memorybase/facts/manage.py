@@ -64,7 +64,7 @@ class FactView:
 
 @dataclass(frozen=True, slots=True)
 class DistillationUsageView:
-    """What distillation of a memory base has used since it was first turned on."""
+    """Usage of a memory base's distillation since it was first turned on."""
 
     requests: Annotated[int, Field(description="Number of requests to the model.")]
     prompt_tokens: Annotated[int, Field(description="Tokens of the requests.")]
@@ -81,7 +81,7 @@ class DistillationUsageView:
 
 @dataclass(frozen=True, slots=True)
 class DistillationView:
-    """Whether facts are distilled for a memory base, what waits, and what it used."""
+    """Whether facts are distilled for a memory base, the waiting sessions, and the usage."""
 
     memory_base_id: MemoryBaseId
     enabled: Annotated[bool, Field(description="Whether facts are derived from what is ingested.")]
@@ -194,8 +194,8 @@ def search_facts(services: Services, user_id: UUID, query: FactQuery) -> list[Fa
 
 
 def delete_fact(services: Services, user_id: UUID, base_id: UUID, fact_id: UUID) -> None:
-    """Delete a fact and those that say the same; what it corrected holds again, unless a later fact corrects it too.
-    Raises NotFound."""
+    """Delete a fact and those that say the same. A fact that it corrected holds again, unless a later fact corrects it
+    too. Raises NotFound."""
     with services.database.transaction() as db:
         require_memory_base(db, user_id, base_id)
         if not fact_rows.delete(db, base_id, fact_id):
@@ -203,7 +203,7 @@ def delete_fact(services: Services, user_id: UUID, base_id: UUID, fact_id: UUID)
 
 
 def delete_facts(services: Services, user_id: UUID, base_id: UUID) -> int:
-    """Delete every fact of a memory base; how many. Raises NotFound."""
+    """Delete every fact of a memory base, and return their number. Raises NotFound."""
     with services.database.reading() as db:
         require_memory_base(db, user_id, base_id)
     deleted = 0

@@ -1,4 +1,4 @@
-"""What the model is shown, and the schema of its answer. Pure.
+"""The model's prompt, and the schema of its answer. Pure.
 
 Messages are data: JSON in which no `<` is left, so that nothing in them can close the tags around them. The model sees
 labels instead of ids, and can name nothing that it was not shown.

@@ -1,7 +1,7 @@
-"""The facts that are about a question, beside the messages that a search finds.
+"""The facts that are about a question, found next to a search of messages.
 
-A fact's score is what its vector and its words share with the question. It says nothing about how sure the fact is:
-facts are derived, and their sources are named so that they can be read.
+A fact's score says how much its vector and its words share with the question, not how sure the fact is: facts are
+derived, and their sources are named so that they can be read.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ log = get_logger(__name__)
 
 CANDIDATES = 2_000  # the latest facts within the filters: each is compared, which takes some 50 ms
 BY_VECTOR, BY_WORDS = 0.6, 0.4
-MAX_FACTS = 20  # beside a search's messages, and in a context
+MAX_FACTS = 20  # next to a search's messages, and in a context
 MIN_SCORE = 0.25  # below it a fact is not about the question
 
 
@@ -55,7 +55,7 @@ class FactHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactQuery:
-    """What to look for, and where: `session_id` and `end_user_id` as in a search."""
+    """A question about facts, and the scope: `session_id` and `end_user_id` as in a search."""
 
     query: str
     base_ids: Sequence[UUID]

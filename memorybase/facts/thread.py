@@ -1,4 +1,4 @@
-"""A thread that distils beside a worker's ingestion: it waits for the model, and ingestion does not.
+"""A thread that distils while the worker ingests, so that ingestion does not wait for the model.
 
 One thread in each worker is the bound on requests at once. After failures in a row it pauses, each time for twice as
 long, whatever is pending; and at once if the endpoint asks for a pause.
@@ -21,7 +21,7 @@ log = telemetry.get_logger(__name__)
 
 
 class Breaker:
-    """How long to leave an endpoint alone that has failed several times in a row."""
+    """Pauses calls of an endpoint that has failed several times in a row."""
 
     def __init__(self, first_seconds: float) -> None:
         self._first_seconds = first_seconds
@@ -73,7 +73,7 @@ class DistillerThread:
                 pass
 
     def _step(self) -> bool:
-        """Distil one page; whether to go on at once."""
+        """Distil one page. Returns whether to continue at once."""
         try:
             outcome = self._distil(self._services, self._endpoint)
             failed = outcome is Outcome.UNAVAILABLE

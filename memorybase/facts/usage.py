@@ -53,7 +53,7 @@ def settle(
 
 @dataclass(frozen=True, slots=True)
 class Today:
-    """What the installation used today, and the sessions that wait; counts stop at 100,000."""
+    """Today's usage of the installation, and the waiting sessions; counts stop at 100,000."""
 
     pending: int
     prompt_tokens: int
@@ -78,7 +78,7 @@ def next_day(now: datetime) -> datetime:
 
 
 def cost(settings: Settings, prompt_tokens: int, completion_tokens: int) -> float | None:
-    """What these tokens cost, in the currency of token_prices; None without a price."""
+    """The cost of these tokens, in the currency of token_prices; None without a price."""
     prices = settings.token_prices.get(settings.distiller_model or settings.summarizer_model)
     if not prices:
         return None

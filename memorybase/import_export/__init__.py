@@ -6,7 +6,7 @@ lines                the format of a line
 chats                lines of chat memories
 node_memory          lines of node executions and memory uses
 conversation_files   `read_runs`: JSON lines and LoCoMo files as runs of a flow
-sample               `load` and `remove`: sample data for a first look
+sample               sample data for a first look: `runs`, `load` and `remove`
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ _MESSAGE_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class ExportScope:
-    """What to export: every condition that is not None applies."""
+    """Filter of an export: every condition that is not None applies."""
 
     user_id: UUID
     flow_id: UUID | None = None

@@ -57,7 +57,7 @@ class MessageTally:
 
 @dataclass(frozen=True, slots=True)
 class ImportAnswer:
-    """How many lines of each type were read, and how many messages were new."""
+    """Result of an import: lines of each type, and the number of new messages."""
 
     lines: Annotated[int, Field(description="Number of lines that were read.")] = 0
     flows: Annotated[int, Field(description="Number of lines of flows.")] = 0
@@ -123,7 +123,7 @@ class _ChatPost:
 
 
 _Item = _Flow | _Session | _Capture | _Memory | _ChatPost | Execution | Use
-# A transaction of so many messages is still short: on SQLite it keeps all other writers waiting.
+# A transaction of this many messages is still short: on SQLite it keeps all other writers waiting.
 CAPTURED_AT_ONCE = 50
 
 

@@ -133,7 +133,7 @@ class Line:
         return message
 
     def standing_changes(self) -> list[dict[str, Any]]:
-        """What people made of a message's standing statements."""
+        """Changes that people made to a message's standing statements."""
         if self.values.get("standing") is None:
             return []
         return [_standing_change(replace(self, values=change)) for change in self.objects("standing")]

@@ -1,4 +1,4 @@
-"""Sample data: a flow, its memory base and conversations about a kitchen, loaded and removed by a button."""
+"""Sample data: a flow, its memory base and four conversations, for the web page, `memorybase sample` and the demo."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from uuid import UUID
 
 from memorybase import errors, ids
 from memorybase.import_export.conversation_files import read_runs
+from memorybase.importers.runs import Part
 from memorybase.ingestion import capture as ingestion
 from memorybase.ingestion.capture import CaptureRequest
 from memorybase.memory_bases import manage
@@ -17,24 +18,30 @@ from memorybase.models import Capture
 from memorybase.services import Services
 from memorybase.sessions import deletion, flows
 
-FLOW = "memorybase-sample"
-NAME = "Sample: a kitchen"
+FLOW = "sample"
+FLOW_NAME = "Sample"
+NAME = "Sample memory"
 QUESTION = "What is Priya allergic to?"
 # Below the messages of most conversations, so that loading shows ingestion too.
 THRESHOLD = 4
 
 
+def runs() -> list[Part]:
+    """The conversations. Each run has the same id every time, so that a repetition stores nothing twice."""
+    text = files("memorybase").joinpath("samples", "conversation.jsonl").read_text(encoding="utf-8")
+    return read_runs(text, namespace=FLOW)
+
+
 def load(services: Services, user_id: UUID) -> int:
-    """Capture the sample; how many messages are new. Loading it again changes nothing. Raises NameTaken for a memory
-    base of another flow with its name."""
+    """Capture the sample, and return the number of new messages. Loading it again changes nothing. Raises NameTaken for
+    a memory base of another flow with its name."""
     flow_id = ids.flow_id(user_id, FLOW)
-    flows.put_flow(services, user_id, name=NAME, flow_id=flow_id, external_id=FLOW)
+    flows.put_flow(services, user_id, name=FLOW_NAME, flow_id=flow_id, external_id=FLOW)
     with contextlib.suppress(errors.NameTaken):
         new = NewMemoryBase(name=NAME, flow_id=flow_id, threshold=THRESHOLD, capture=Capture.ALL)
         manage.create_memory_base(services, user_id, new)
-    text = files("memorybase").joinpath("samples", "conversation.jsonl").read_text(encoding="utf-8")
     created = 0
-    for run in read_runs(text, namespace=FLOW):
+    for run in runs():
         messages = [normalise(raw, user_id=user_id, where="messages") for raw in run.messages]
         run_id = ids.CallerId.of(user_id, "run", run.run_id)
         request = CaptureRequest(run.session_id, messages, run_id=run_id, on_conflict="keep")

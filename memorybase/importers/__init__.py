@@ -1,8 +1,9 @@
-"""What other systems keep, as runs of flows. Pure but for reading the source: no database of ours, no API of ours.
+"""Reads other systems' conversations as runs of flows. Pure but for reading the source: no database of ours, no API of
+ours.
 
 Records in, runs out, one at a time, so memory does not grow with the file:
 
-records    `RawRecord`, `Found`, and the `Report` of what did not fit
+records    `RawRecord`, `Found`, and the `Report` of the data that did not fit
 files      `read_records`: JSON files, folders and ZIP archives as records
 queries    `read_rows`: the rows of a table as records
 chatgpt    `read`: a system's records as messages; so do the other modules that are named after a system

@@ -1,6 +1,6 @@
 """Redis agent-memory-server: working memories of sessions, and long-term memories, as its API answers.
 
-A namespace is a flow. Memories are messages of a session of their own beside the conversation that they are about.
+A namespace is a flow. Memories are messages of a separate session, next to the conversation that they are about.
 """
 
 from __future__ import annotations

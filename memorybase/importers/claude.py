@@ -107,7 +107,7 @@ def _pieces(place: str, message: Json, report: Report) -> list[Json]:
         else:
             report.skip(f"{place}.content[{number}]", f"content of the type {str(kind)[:40]} is not imported")
     if not texts and not pieces and not calls and (text := as_text(message.get("text"))):
-        texts.append(text)  # it is there beside blocks of types that are not known
+        texts.append(text)  # it is there besides blocks of unknown types
     say()
     if files:
         if not pieces or pieces[0].get("role") == "tool":

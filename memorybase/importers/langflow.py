@@ -1,4 +1,4 @@
-"""Langflow's messages: the table `message` of its database, or what its monitor API answers.
+"""Langflow's messages: the table `message` of its database, or the answers of its monitor API.
 
 Each flow becomes a flow with its UUID and name, each run a run. Content blocks, the category and the model are kept in
 the metadata; what only formats the chat (properties) is not.

@@ -25,7 +25,7 @@ def fits(record: Json) -> bool:
 
 
 def read(records: Iterable[RawRecord], report: Report) -> Iterator[Found]:
-    """The messages of every agent, then its memory blocks as a session of their own."""
+    """The messages of every agent, then its memory blocks as a separate session."""
     for record in records:
         document = as_object(record.value)
         agents = document.get("agents", [document] if "messages" in document else None)
@@ -135,7 +135,7 @@ def _said(text: str, calls: list[Json], answers: set[str]) -> Json:
     said = {index: answer for index, call in enumerate(calls) if (answer := _answer(call)) is not None}
     answers.update(call_id for index in said if (call_id := as_text(calls[index].get("id"))))
     steps = [call for index, call in enumerate(calls) if index not in said]
-    # What an agent of MemGPT's kind thinks is the content beside its answer.
+    # The thoughts of an agent of MemGPT's kind are the content, next to its answer.
     content = "\n".join(said.values()) or text
     if not steps:
         return {"content": content}

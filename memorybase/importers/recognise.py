@@ -10,10 +10,10 @@ from memorybase.importers.queries import is_database, tables_of
 from memorybase.importers.records import Json, Report, as_object
 from memorybase.importers.systems import SYSTEMS
 
-EXPORT, LINES, LOCOMO = "export", "jsonl", "locomo"  # formats beside those of other systems
+EXPORT, LINES, LOCOMO = "export", "jsonl", "locomo"  # formats besides those of other systems
 MEMBERS = ("*.json", "*.jsonl", "*.ndjson", "*.af")
 LINE_SUFFIXES = (".jsonl", ".ndjson")
-LOOKED_AT = 20  # records: an archive has other files beside the conversations
+LOOKED_AT = 20  # records: an archive has other files besides the conversations
 
 
 def recognise(source: str, report: Report) -> str | None:

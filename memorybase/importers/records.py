@@ -1,4 +1,4 @@
-"""What the readers of foreign formats take and give, and the report of what did not fit."""
+"""Input and output of the readers of foreign formats, and the report of the data that did not fit."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What could not be imported (`lost`), what is never imported (`skipped`), what was imported with a difference
-    (`changed`), and why."""
+    """Data that could not be imported (`lost`), is never imported (`skipped`), or was imported with a difference
+    (`changed`), and the reason."""
 
     kind: ProblemKind
     where: str

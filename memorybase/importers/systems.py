@@ -75,12 +75,12 @@ def _download(client: httpx.Client, url: httpx.URL, file: IO[bytes]) -> None:
 
 
 def _shown(url: httpx.URL) -> str:
-    """Without a password or a query, which may be a key."""
+    """The URL without a password or a query, which may be a key."""
     return str(url.copy_with(userinfo=b"", query=None))
 
 
 def _name(url: httpx.URL) -> str:
-    """What the answer is about: the last part of its path that is no name of a list."""
+    """The name of the answer's object: the last part of its path that is no name of a list."""
     # As it was sent: a session's id may contain a slash.
     path = url.raw_path.decode("ascii").partition("?")[0]
     parts = [part for part in path.split("/") if part]
@@ -92,8 +92,8 @@ def _name(url: httpx.URL) -> str:
 @dataclass(frozen=True, slots=True)
 class System:
     """One system. `fits`: whether a record is its own; `members`: the names of its files in a folder or an archive;
-    `table`: where it keeps messages in a database; `has_flows`: whether they belong to flows of their own; `links`:
-    which answers of its API lead to others.
+    `table`: where it keeps messages in a database; `has_flows`: whether they belong to flows; `links`: which answers of
+    its API lead to others.
     """
 
     read: Callable[[Iterable[RawRecord], Report], Iterator[Found]]

@@ -46,7 +46,7 @@ def complete_build(db: OrmSession, services: Services, base: BaseRow, now: datet
 
 
 def finish_builds(services: Services) -> int:
-    """Complete builds left by a worker that died after the last advance; how many."""
+    """Complete builds left by a worker that died after the last advance, and return their number."""
     with services.database.reading() as db:
         building = memory_bases.bases_in_build(db)
     finished = 0

@@ -41,8 +41,8 @@ OnConflict = Literal["error", "keep", "update"]
 
 @dataclass(frozen=True, slots=True)
 class CaptureRequest:
-    """One run's messages, or those of several runs of one session: `runs` has then the run of each message, and every
-    message has an id. `by` is the name of the API key that posts them. Not `durable`: the caller makes a durable commit
+    """Messages of one run. For several runs of one session, `runs` names the run of each message, and every message
+    needs an id. `by` is the name of the API key that posts them. With `durable=False` the caller must commit durably
     before it acknowledges the capture."""
 
     session_id: str
@@ -66,7 +66,7 @@ class CaptureRequest:
 
 @dataclass(frozen=True, slots=True)
 class CapturedMessage:
-    """What a capture did with one message."""
+    """Result of a capture for one message."""
 
     id: Id
     external_id: ExternalId
@@ -79,7 +79,7 @@ class CapturedMessage:
 
 @dataclass(frozen=True, slots=True)
 class CaptureResult:
-    """`run_id`: of several runs the last."""
+    """Result of a capture. `run_id`: of several runs the last."""
 
     run_id: UUID
     run_external_id: str | None

@@ -1,4 +1,4 @@
-"""Claim a job in SQL: epoch + 1, which is the fencing token, and a lease on the database's clock."""
+"""Claims a job in SQL: epoch + 1, which is the fencing token, and a lease on the database's clock."""
 
 from __future__ import annotations
 

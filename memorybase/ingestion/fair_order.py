@@ -3,7 +3,7 @@
 Self-clocked fair queuing (S. J. Golestani, INFOCOM 1994): the virtual time of a job is that of the base's last waiting
 job, or of what runs now if that is later, plus its cost in messages. Jobs run in this order. So a base with a long
 backlog gets its share and no more: the first job of another one comes after what runs now. The jobs of rebuilds are in
-a range of their own, behind all others.
+a separate range, behind all others.
 
 A message of a memory base with a higher priority costs less, so that in each range the base gets a larger share. The
 bound of the algorithm holds for the costs: while two bases wait, what each of them has got, times its cost, differs by

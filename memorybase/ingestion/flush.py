@@ -151,7 +151,7 @@ def _sessions_to_flush(services: Services, base_id: UUID, after: str, size: int)
 
 
 def _set_targets(services: Services, base_id: UUID, session_ids: Sequence[str]) -> int:
-    """Make these sessions due without queuing jobs; how many still exist."""
+    """Make these sessions due without queuing jobs, and return the number that still exist."""
     with services.database.transaction() as db:
         base = memory_bases.share_base(db, base_id)
         if base is None or base.deleting_at is not None:

@@ -1,4 +1,4 @@
-"""Run jobs from one notification until none is waiting: lock, claim, embed, store, advance."""
+"""Runs jobs from one notification until none is waiting: lock, claim, embed, store, advance."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class JobOutcome(StrEnum):
 
 MAX_BATCH_JOBS = 64  # in one batch
 MAX_BATCH_MESSAGES = 256
-# A batch is what was embedded lately in so many seconds: no job of a batch ends before all of it is embedded, so a
-# larger one would delay what comes next, and keep jobs from other workers that are idle.
+# Batches are sized to take this long to embed, going by the recent rate. No job of a batch ends before all of it is
+# embedded, so a larger one would delay the next jobs, and keep jobs from idle workers.
 BATCH_SECONDS = 0.5
-# A job of a long message goes on for so long while others wait.
+# A job of a long message continues this long while others wait.
 TURN_SECONDS = 3.0
-# The next batch is claimed so long before the current one is embedded, beside twice what claiming took the last time.
+# The next batch is claimed this long before the current one is done, plus twice the duration of the last claim.
 AHEAD_SECONDS = 0.05
 
 
@@ -79,7 +79,7 @@ def run_waiting(
     may_continue: Callable[[], bool],
     new_thread: Callable[[], Executor] = lambda: ThreadPoolExecutor(1),
 ) -> None:
-    """While `may_continue()`, run the waiting jobs: what else a worker does must not delay them."""
+    """While `may_continue()`, run the waiting jobs: the worker's other tasks must not delay them."""
     with services.database.reading() as db:
         if not jobs.waiting_jobs(db, clock.now(db), limit=1):
             return
@@ -148,7 +148,7 @@ class JobRunner:
             with self._services.database.reading() as db:
                 return jobs.is_any_due(db, clock.now(db))
         except errors.DatabaseUnavailable:
-            return False  # then the job goes on as long as it can
+            return False  # then the job continues as long as it can
 
     def _ingest(self, batch: Batch) -> None:
         earlier = None
@@ -188,9 +188,9 @@ class JobRunner:
             return claim or JobOutcome.STALE
 
     def _claim_ahead(self, embedded: Event, seconds: float) -> Batch:
-        """Claim the next batch shortly before the current one is embedded, which should take so many seconds.
+        """Claim the next batch shortly before the current one, which should take `seconds`, is embedded.
 
-        Not earlier: what becomes due meanwhile may be before what waits now.
+        Not earlier, because jobs that become due meanwhile may come before those that wait now.
         """
         embedded.wait(max(seconds - AHEAD_SECONDS - 2 * self._claim_seconds, 0))
         began = self._now()
@@ -266,7 +266,7 @@ class JobRunner:
 
 
 class Pace:
-    """How fast texts were embedded lately, in characters a second."""
+    """Recent speed of embedding, in characters a second."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -282,7 +282,7 @@ class Pace:
             self._rate = (self._rate + rate) / 2 if self._rate else rate
 
     def seconds_of(self, characters: int) -> float:
-        """How long embedding these takes; 0 before anything was embedded."""
+        """Time to embed this many characters; 0 before anything was embedded."""
         return characters / self._rate if self._rate else 0.0
 
     def size_of(self, seconds: float) -> float:

@@ -92,7 +92,7 @@ class LeaseKeeper:
                 held_claim.stored_chunks = stored_chunks
 
     def begin_embedding(self, totals: Sequence[tuple[Claim, Totals]]) -> set[ClaimKey]:
-        """From here on a lost worker counts against these jobs. Returns the claims among them that still hold.
+        """From now on a lost worker counts against these jobs. Returns the claims among them that still hold.
 
         If several jobs are embedded at a time, they are marked as batched: a lost worker then says nothing about any
         one of them. The commit is durable and makes the claims before it durable too, so that after a power cut SQL
@@ -153,7 +153,7 @@ class LeaseKeeper:
             self._renewing.release()
 
     def _try(self, step: Callable[[], Result], held: Sequence[HeldClaim]) -> Result | None:
-        """What the step returns; None if it fails. The leases are still valid for a while, and are checked before the
+        """The result of the step; None if it fails. The leases are still valid for a while, and are checked before the
         next write; the thread must live to renew them."""
         try:
             return step()

@@ -1,14 +1,14 @@
-"""Messages into a collection: chunk, embed, upsert, read back. No transaction is open here.
+"""Writes messages into a collection: chunk, embed, upsert, read back. No transaction is open here.
 
     add       read a job's messages, cut them into chunks, copy vectors that a collection already has
-    begin     from here on a lost worker counts against the jobs
-    slices    what is embedded and stored at once: many short messages, or a piece of a long one
+    begin     from then on a lost worker counts against the jobs
+    slices    units to embed and store at once: many short messages, or a piece of a long one
     embed     compute a vector for every chunk that has none
     store     upsert, and read back
 
 A batch has many jobs, and a slice of it messages of several. A message that makes a step fail is recorded as a failure,
-and its job goes on without it (`bisection`). A failure of the environment stops the jobs that it affects. A job that is
-cut off inside of a long message, by a kill or because others wait, goes on behind the chunks that are stored.
+and its job continues without it (`bisection`). A failure of the environment stops the jobs that it affects. A job that
+is cut off within a long message, by a kill or because others wait, continues after the chunks that are stored.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ PIECE_CHUNKS = 32  # of a longer message, in one slice
 
 
 class GaveWay(Exception):
-    """Others wait: the job goes on after them, behind the chunks that are stored."""
+    """Others wait: the job continues after them, behind the chunks that are stored."""
 
     def __init__(self, stored_chunks: int) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class JobWork:
         self.error = self.error or error
 
     def result(self) -> WriteResult:
-        """What was written. Raises the error that stopped the job, GaveWay if pieces are left."""
+        """The written messages. Raises the error that stopped the job, GaveWay if pieces are left."""
         if self.error is not None:
             raise self.error
         if self.left:
@@ -112,7 +112,7 @@ class MessageWork:
     failed: bool = False
 
     def fail(self, error: Exception) -> None:
-        """Record that the job goes on without this message."""
+        """Record the message's failure; the job continues without it."""
         if self.job.error is not None:
             return
         self.failed = True
@@ -129,7 +129,7 @@ class MessageWork:
         return chunk.index == 0 and self.tokens is None and self.job.claim.token_encoding is not None
 
     def pieces(self) -> list[Piece]:
-        """What is not stored yet; one without chunks if all is, since the message is still to be recorded."""
+        """Pieces that are not stored yet; one without chunks if all are, since the message is still to be recorded."""
         chunks = [chunk for chunk in self.chunks if chunk.index not in self.stored or self.is_missing(chunk)]
         starts = range(0, max(len(chunks), 1), PIECE_CHUNKS)
         found = [Piece(self, chunks[start : start + PIECE_CHUNKS]) for start in starts]
@@ -225,7 +225,7 @@ class Batch:
             by_id[message_id].tokens = packed
 
     def begin(self) -> None:
-        """From here on a lost worker counts against these jobs. A job without its claim stops."""
+        """From now on a lost worker counts against these jobs. A job without its claim stops."""
         ready = [job for job in self.jobs if job.messages and job.error is None]
         try:
             held = self._keeper.begin_embedding([(job.claim, job.totals) for job in ready])
@@ -237,10 +237,10 @@ class Batch:
         _stop([job for job in ready if job.claim.key not in held], errors.ClaimLost())
 
     def slices(self, must_give_way: Callable[[], bool] = lambda: False) -> Iterator[list[Piece]]:
-        """What to embed at once, shorter messages first.
+        """The pieces to embed at once, shorter messages first.
 
-        As soon as others must be given way, jobs of long messages leave the rest: they end with GaveWay. Something is
-        embedded before, so that each turn brings them on.
+        As soon as others wait, jobs of long messages stop with GaveWay. They embed something first, so that each turn
+        makes progress.
         """
         items = sorted((item for job in self.jobs for item in job.items), key=_length)
         slices = list(_slices([piece for item in items for piece in item.pieces()]))
@@ -477,5 +477,5 @@ def _jobs(pieces: Iterable[Piece]) -> list[JobWork]:
 
 
 def _active(works: Iterable[Work]) -> list[Work]:
-    """Those that have not failed and that belong to a job without an error."""
+    """The jobs' works that have not failed and whose job has no error."""
     return [work for work in works if work.job.error is None and not work.failed]

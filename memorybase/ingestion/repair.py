@@ -26,7 +26,7 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LedgerDifference:
-    """How a session's ledger differs from its messages, at most as much as one job may repair."""
+    """The difference between a session's ledger and its messages, at most as much as one job may repair."""
 
     write: list[CountedMessage]
     replaced: list[HeldMessage]  # the ledger entries of these messages, in their stored version
@@ -37,7 +37,7 @@ class LedgerDifference:
 
 @dataclass(frozen=True, slots=True)
 class StoreDifference:
-    """How the store differs from the ledger."""
+    """The difference between the store and the ledger."""
 
     extra: list[str]  # chunks that it should not have
     lost: set[UUID]  # messages with a missing or unreachable chunk, or without their token vectors

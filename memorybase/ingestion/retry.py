@@ -1,5 +1,4 @@
-"""A job that goes on later, without counting an attempt against its messages: the environment failed, or others
-wait."""
+"""Postpones a job without counting an attempt against its messages: the environment failed, or others wait."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ def postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool)
 
 
 def give_way(services: Services, claim: Claim, stored_chunks: int) -> bool:
-    """Queue the job behind those that wait; it goes on behind the chunks that are stored. False: the claim is lost.
+    """Queue the job behind those that wait; it continues behind the chunks that are stored. False: the claim is lost.
 
     Waits for a database that is unavailable.
     """
@@ -64,7 +63,7 @@ def _give_way(services: Services, claim: Claim, stored_chunks: int) -> bool:
         cursors.lock_rows(db, [claim.memory_base_id], claim.session_id)
         progress = cursors.lock_row(db, claim.progress_id)
         now = clock.now(db)
-        # Should the job be cancelled before it goes on, nothing else would find these chunks.
+        # If the job is cancelled before it continues, nothing else finds these chunks.
         cursors.release_lease(
             db,
             progress_id=claim.progress_id,

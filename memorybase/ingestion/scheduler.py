@@ -1,4 +1,4 @@
-"""Schedule jobs: what is pending in a session, and the next job for it.
+"""Schedules jobs: the pending range of a session, and the next job for it.
 
 Everything here runs in the caller's transaction, which has locked the memory base (shared or exclusively) and the
 session's progress rows. A session of a memory base has at most one active job; ending a job schedules the next.
@@ -34,7 +34,7 @@ SESSIONS_SCHEDULED_AT_ONCE = 100  # in the transaction of one request
 
 
 class JobRange(NamedTuple):
-    """Where a job ends, how many counted messages it covers, and for how many it counts where jobs take turns."""
+    """The end of a job's range, the number of counted messages in it, and its cost in the fair order."""
 
     to_seq: int
     total: int

@@ -1,4 +1,4 @@
-"""Decide, in the capture's transaction, whether a session has reached a memory base's threshold.
+"""Decides, in the capture's transaction, whether a session has reached a memory base's threshold.
 
 The cost depends on the threshold, not on history or backlog.
 """
@@ -40,8 +40,8 @@ class IngestionState:
 def trigger(
     db: OrmSession, services: Services, bases: Sequence[BaseRow], session: SessionRow, now: datetime
 ) -> list[IngestionState]:
-    """For every memory base with auto_capture: move the target if its threshold is reached, else set when the session
-    is idle. Schedules a job for each that has pending work."""
+    """For every memory base with auto_capture: move the target if its threshold is reached, else set the time at which
+    the session is idle. Schedules a job for each that has pending work."""
     automatic = [base for base in bases if base.auto_capture]
     locked = cursors.lock_rows(db, [base.id for base in automatic], session.session_id)
     untracked = [base for base in automatic if scheduler.write_row(base, locked) is None]

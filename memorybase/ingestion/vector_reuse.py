@@ -1,7 +1,7 @@
 """Reuse vectors: copy those that a collection already has of the same messages, instead of embedding again.
 
-This serves a regenerate with the same model, a second memory base of a flow, and a job that goes on where an attempt
-before it was cut off. A vector is copied only if the stored text of its chunk is identical; otherwise the chunk is
+This serves a regenerate with the same model, a second memory base of a flow, and a job that continues where an earlier
+attempt was cut off. A vector is copied only if the stored text of its chunk is identical; otherwise the chunk is
 embedded. After a restore, vectors of the backup are copied too.
 """
 
@@ -37,7 +37,8 @@ ChunkKey = tuple[UUID, int]  # message and chunk
 
 
 class ReusedVectors(NamedTuple):
-    """Vectors by message and chunk, packed token vectors by message. `own`: what the job's collection has already."""
+    """Vectors by message and chunk, packed token vectors by message. `own`: those that the job's collection has
+    already."""
 
     vectors: dict[ChunkKey, NDArray[np.float32]]
     tokens: dict[UUID, bytes]

@@ -1,4 +1,4 @@
-"""What the server itself serves or installs for other programs. Adapters for frameworks are in the Python client,
+"""Integrations that the server itself serves or installs. Adapters for frameworks are in the Python client,
 memorybase_client.integrations.
 
 spans          conversations in OpenTelemetry spans, for the API

@@ -39,7 +39,7 @@ LISTS = ("resourceSpans", "scopeSpans", "spans", "attributes")
 
 @dataclass(slots=True)
 class SpanReport:
-    """How many spans had messages that are not stored, and why the first was not."""
+    """Number of spans with messages that are not stored, and why the first was not."""
 
     rejected: int = 0
     reason: str = ""
@@ -51,7 +51,7 @@ class SpanReport:
 
 @dataclass(slots=True)
 class _Run:
-    """What one trace says in one session."""
+    """The part of one trace that belongs to one session."""
 
     run_id: str
     session_id: str
@@ -212,7 +212,7 @@ def _listed(attributes: Mapping[str, Any], name: str) -> list[Any]:
 
 
 def _converted(message: Mapping[str, Any]) -> Iterator[Json]:
-    """A message of the conventions in OpenAI's format: its results of tools are messages of their own."""
+    """A message of the conventions in OpenAI's format, with its tool results as separate messages."""
     given = message.get("parts") or []
     if not isinstance(given, list):
         raise ValueError("parts must be a list")  # noqa: TRY004 - the input is wrong, not the code

@@ -52,7 +52,7 @@ _ALSO_NAMES = {
 _INSIDE = r"(?:(?<=[^\W\d_A-Z] )|(?<=, ))"
 _AFTER_VERB = "you|we|i|he|she|it|they|this|that|these|those|there|the|a|an|my|your|our|his|her|their|not|do"
 
-# Words without a topic of their own.
+# Words that name no topic.
 ENGLISH_STOP_WORDS = frozenset(
     "a about after also am an and any are as at be because been before being between both but by can could did do "
     "does don down during each few for from further had has have he her here hers him his how i if in into is it "
@@ -86,7 +86,7 @@ _ENDS_IN_QUESTION = re.compile(r"[?\uff1f\u061f][\s\"')\]]*(?:\n|$)")
 
 
 class Traits(IntFlag):
-    """What the form of a turn shows."""
+    """Features of a turn's form."""
 
     ASKS = 1  # contains a question
     ENDS_IN_QUESTION = 2  # its first paragraph does, so an attachment's description does not hide it
@@ -142,7 +142,7 @@ class Analyzer:
 
     @property
     def known(self) -> Language | None:
-        """What is known of the language; None for English and for those that are only stemmed."""
+        """The rules for the language; None for English and for languages that are only stemmed."""
         return self._known
 
     @property
@@ -168,7 +168,7 @@ class Analyzer:
         return [word[:MAX_TERM_CHARS] for word in words]
 
     def kept(self, words: Sequence[str]) -> list[str]:
-        """Without stop words."""
+        """The words without stop words."""
         return [word for word in words if word not in self._stop_words]
 
     def terms(self, text: str) -> list[str]:
@@ -281,8 +281,8 @@ class Analyzer:
         return [word.casefold() for word in found if _as_name(word, self.language).search(text)]
 
     def _parts(self, text: str, folded: str) -> list[str]:
-        """What finds the text besides its words: units of text without spaces, parts of identifiers, and the terms of
-        numbers and dates."""
+        """Terms that find the text besides its words: units of text without spaces, parts of identifiers, and the terms
+        of numbers and dates."""
         found = figures.terms(folded)
         found += [self._folded(normal(part)) for part in identifiers.parts(text)]
         if scripts.has_unspaced(folded):
@@ -407,10 +407,10 @@ def analyzer(language: str) -> Analyzer:
 def _asked(
     text: str, words: Sequence[str], analyzers: Sequence[Analyzer], further: Mapping[str, Sequence[Analyzer]]
 ) -> Asked:
-    """The terms of a question's words in the language of the first analyzer, and what else stands for them.
+    """The terms of a question's words in the language of the first analyzer, and their alternatives.
 
-    `further`: more languages that a word is looked up in. A name is the same word in all of them, and each has a stem
-    of its own for it.
+    `further`: more languages that a word is looked up in. A name is the same word in all of them, each with its own
+    stem.
     """
     languages = tuple(each.language for each in analyzers)
     forms = figures.alternatives(analyzers[0].folded(text), languages)

@@ -78,7 +78,7 @@ class Figure(NamedTuple):
 
 
 class Alternatives(NamedTuple):
-    """What else stands for the `parts` of a question's words, and those of them that say little by themselves."""
+    """Alternatives for the `parts` of a question's words, and those of them that say little by themselves."""
 
     of: Mapping[str, Mapping[str, None]]
     weak: frozenset[str]
@@ -220,7 +220,8 @@ def _is_one_number(found: re.Match[str], groups: Sequence[str]) -> bool:
 
 
 def _of_year_last(groups: Sequence[str], written: str) -> tuple[str, str]:
-    """With slashes and hyphens some write the month first: only what cannot be one is a day."""
+    """A date with the year last. With slashes and hyphens some write the month first: only a number above 12 is surely
+    a day."""
     first, second, _ = groups
     if "." in written or int(first) > MONTHS:
         return first, second

@@ -30,7 +30,7 @@ _walks: WeakKeyDictionary[Database, _Walk] = WeakKeyDictionary()
 
 
 def collect(services: Services) -> int:
-    """Delete such postings from the next page of the index; how many rows were deleted or shortened."""
+    """Delete orphaned postings from the next page of the index. Returns the number of rows deleted or shortened."""
     database = services.database
     # The first walk of a process begins anywhere: with one process for each pass, every page has its turn too.
     walk = _walks.get(database) or _Walk(Place(-secrets.randbits(52), 0))

@@ -20,7 +20,7 @@ IDLE_SECONDS = 3_600.0
 
 
 def pack(services: Services) -> int:
-    """Pack up to PAGES_A_PASS pages; how many."""
+    """Pack up to PAGES_A_PASS pages, and return their number."""
     packed = 0
     while packed < PAGES_A_PASS:
         with services.database.reading(snapshot=False) as db:

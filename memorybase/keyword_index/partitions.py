@@ -25,7 +25,7 @@ PAUSE_SECONDS = 0.5
 
 
 def existing(database: Database) -> int:
-    """How many partitions the keyword index has; 0: it is one table. Raises InvalidRequest on SQLite."""
+    """Number of partitions of the keyword index; 0: it is one table. Raises InvalidRequest on SQLite."""
     if database.is_sqlite:
         raise errors.InvalidRequest("Only PostgreSQL has partitions, and this database is SQLite")
     with database.reading() as db:

@@ -1,4 +1,4 @@
-"""What words are made of in each script, and which spellings of a word are one. Pure.
+"""The parts of words in each script, and the spellings that count as one word. Pure.
 
 Marks that make another word belong to it (vowel signs of India, tones of Thai, accents of Latin). Marks that writers
 may leave out are removed (points of Arabic and Hebrew, accents of Greek and Cyrillic, joiners). Text without spaces is
@@ -58,7 +58,7 @@ _LETTERS = _ranges(_SYLLABIC, "Lo")
 _SIGNS = _ranges(_SYLLABIC, "Mn", "Mc")
 _UNSPACED = f"{_CJK}{_LETTERS}{_SIGNS}"
 
-# A word in any text. Numbers, and words of other scripts inside of text without spaces, are words of their own.
+# A word in any text. Numbers, and words of other scripts inside of text without spaces, are separate words.
 _SPACED = rf"[^\W_{_UNSPACED}]+(?:[{MARKS}\u200c\u200d]+[^\W_{_UNSPACED}]*)*"
 WORD = re.compile(rf"[{_UNSPACED}]+|{_SPACED}(?:'{_SPACED})?")
 # The same for text without unspaced characters and underscores, in a third of the time.

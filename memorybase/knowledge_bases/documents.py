@@ -127,7 +127,7 @@ def _check_length(text: str, field: str, limit: int) -> None:
 
 @dataclass(slots=True)
 class _Plan:
-    """What to do with a batch of documents, given what is stored."""
+    """A plan for a batch of documents, given what is stored."""
 
     settled: dict[UUID, DocumentResult]
     updates: list[StoredDocument]  # metadata alone

@@ -1,4 +1,4 @@
-"""Manage memory bases: create, regenerate, compare with their store, delete.
+"""Memory bases: create, regenerate, compare with their store, delete.
 
     manage        create and change a memory base
     preparation   work on every session of a flow, in pages
@@ -10,7 +10,7 @@
     restore       make the store follow SQL after a backup was restored
     dead_letters  retry or discard dead letters
     job_actions   run jobs that wait after an outage, or cancel jobs, in bulk
-    session_batches  what such an action locks in one transaction
+    session_batches  the sessions that such an action locks in one transaction
     deletion      404 at once, then drain, then the collection, then the rows; retired collections
     purging       has stores drop the logs that still hold deleted chunks
     planned_deletion  deletions of the web page, which can be undone for 30 seconds

@@ -38,7 +38,7 @@ NEWEST_STORED = 10  # chunks
 
 @dataclass(frozen=True, slots=True)
 class NewestChunks:
-    """What differs among the newest chunks, without sessions in flight.
+    """Differences among the newest chunks, without sessions in flight.
 
     `unreadable` chunks are missing, or their vector is. `altered` ones have a text that is not their message's.
     """
@@ -107,7 +107,7 @@ def chunks_in_flight(db: OrmSession, base: MemoryBase, chunks: set[str], busy: s
 SHOWN_IDS = 20
 KEPT_EXTRA = 100_000  # a repair deletes these, the next one the rest
 SESSION_PAGE = 500
-PAUSE_FACTOR = 300  # the sweeper's pause between two comparisons of a base is so many times as long as the last one
+PAUSE_FACTOR = 300  # the sweeper's pause between two comparisons of a base, as a multiple of the last one's duration
 SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(seconds=memory_bases.COMPARE_EVERY_SECONDS), timedelta(hours=1)
 PROBE_BATCH = 1_000  # chunks queried between two reports of progress, half a second
 
@@ -200,7 +200,7 @@ def compare(services: Services, base: MemoryBase, ref: CollectionRef) -> Differe
 
 
 def _compare_stored(services: Services, base: MemoryBase, ref: CollectionRef, found: Differences) -> Counter[UUID]:
-    """Find altered chunks and those that the ledger does not name; how many of the others each session row has."""
+    """Find altered chunks and those that the ledger does not name. Returns the number of the others by session row."""
     counts: Counter[UUID] = Counter()
     newest = compare_newest(services, base, ref)
     found.altered |= newest.altered
@@ -297,7 +297,7 @@ def _show_missing(found: Differences, chunks: Iterable[str]) -> None:
 def find_unreachable_chunks(
     services: Services, base: MemoryBase, ref: CollectionRef, on_progress: OnProgress
 ) -> Counter[UUID]:
-    """How many chunks no vector search reaches, by session row; only of sessions without active work.
+    """Number of chunks that no vector search reaches, by session row; only of sessions without active work.
 
     Also those that are missing. One query for each chunk: 5 s for 12,000. Raises VectorStoreUnavailable and
     CollectionMissing.
@@ -340,7 +340,7 @@ def _in_turn(services: Services, base_id: UUID) -> bool:
 
 
 def pause_after(seconds: float) -> timedelta:
-    """Until the next comparison of a base after one that took so long: none takes more than a share of the time."""
+    """The pause after a comparison of this duration, so that comparisons take no more than a share of the time."""
     return min(max(timedelta(seconds=seconds * PAUSE_FACTOR), SHORTEST_PAUSE), LONGEST_PAUSE)
 
 

@@ -29,14 +29,14 @@ AT_ONCE = 200  # by default: it answers within about a second
 
 
 class DeadLetterAction(StrEnum):
-    """What to do with dead letters."""
+    """An action on dead letters."""
 
     RETRY = "retry"
     DISCARD = "discard"
 
 
 class DeadLetterOutcome(StrEnum):
-    """What an action did with a dead letter."""
+    """Result of an action on a dead letter."""
 
     RETRYING = "retrying"
     DISCARDED = "discarded"
@@ -56,7 +56,7 @@ class SkipReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterResult:
-    """What happened to one dead letter."""
+    """Result for one dead letter."""
 
     id: Annotated[UUID, Field(description="The dead letter.")]
     outcome: Annotated[

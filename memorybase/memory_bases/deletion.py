@@ -26,7 +26,7 @@ DRAIN_POLL_SECONDS = 0.1
 RETIRE_SECONDS = 60.0  # that a replaced collection is kept, for searches that use it
 DELETE_PAGE = 1_000  # rows in one transaction, some 40 ms on SQLite, where all other writers wait for it
 YIELD_SECONDS = 0.001  # between two pages: other processes look for SQLite's lock twice in this time
-DELETE_PAGES = 1_000  # in one call, so that neither a request nor a pass of the sweeper goes on for minutes
+DELETE_PAGES = 1_000  # in one call, so that neither a request nor a pass of the sweeper takes minutes
 
 
 def delete_memory_base(services: Services, user_id: UUID, base_id: UUID) -> bool:
@@ -68,7 +68,7 @@ def finish_deletion(services: Services, base_id: UUID) -> bool:
         is_leased = leased_until is not None and leased_until > clock.now(db)
         names = [generation.collection_name for generation in memory_bases.generations(db, base_id)]
         entry = registry.entry_of_memory_base(db, base_id)
-    # Other memory bases' jobs would wait behind them, as long as a store is away.
+    # Other memory bases' jobs would wait behind them, as long as a store is unreachable.
     delete_in_pages(services, partial(memory_bases.delete_queued_jobs, base_id=base_id))
     if is_leased:
         return False
@@ -111,8 +111,9 @@ def _delete_retired(services: Services, row: Generation) -> bool:
 
 
 def each(steps: Sequence[tuple[VectorStoreName | None, Callable[[], int]]]) -> int:
-    """Run every step, also behind one whose vector store is away; the sum of what they return. Each names the store
-    that it asks, if any: one that was away is not asked again, since each step may wait for as long as a call may take.
+    """Run every step, even after one whose vector store is unreachable, and return the sum of their results. A step
+    names the store that it asks, if any: a store that did not answer is not asked again, because each call may wait for
+    its whole timeout.
 
     Raises that VectorStoreUnavailable in the end.
     """
@@ -130,7 +131,7 @@ def each(steps: Sequence[tuple[VectorStoreName | None, Callable[[], int]]]) -> i
 
 
 def delete_in_pages(services: Services, delete_some: Callable[..., bool]) -> bool:
-    """Delete in short transactions, at most DELETE_PAGES; whether nothing is left. After a crash, the next call
+    """Delete in short transactions, at most DELETE_PAGES. Returns whether nothing is left. After a crash, the next call
     continues."""
     for _ in range(DELETE_PAGES):
         # A page that a power cut undoes is deleted again: what is deleted is marked on the disk.

@@ -26,7 +26,7 @@ AT_ONCE = 200  # by default: it answers within about a second
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """What an action did with a job."""
+    """Result of an action on a job."""
 
     id: Id
     memory_base_id: Annotated[UUID | None, Field(description="The memory base.")]
@@ -98,7 +98,7 @@ def act_on_jobs(
 
 
 def _act(services: Services, action: JobAction, places: Sequence[JobPlace]) -> dict[UUID, JobResult]:
-    """In short transactions, each over sessions of one memory base."""
+    """Apply the action in short transactions, each over sessions of one memory base."""
     results: dict[UUID, JobResult] = {}
     for base_id, sessions in session_batches(places):
         taken = _act_in_sessions(services, action, base_id, sessions)

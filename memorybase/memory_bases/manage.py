@@ -340,7 +340,7 @@ def _set_paused(db: OrmSession, services: Services, base: MemoryBase, *, paused:
 
 
 def _cancel_the_rest(services: Services, base_id: UUID) -> None:
-    """In pages. What a crash leaves, and what is queued meanwhile, is cancelled by its claim."""
+    """Cancel the other jobs in pages. Jobs left by a crash, or queued meanwhile, are cancelled by their claims."""
     more = True
     while more:
         with services.database.transaction(durable=False) as db:

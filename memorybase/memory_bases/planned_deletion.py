@@ -38,7 +38,7 @@ def plan_deletion(services: Services, user_id: UUID, base_ids: Sequence[UUID]) -
 
 
 def undo_deletion(services: Services, user_id: UUID, batch_id: UUID) -> int:
-    """Keep the memory bases of a plan; how many. Raises NotFound if none is left to keep."""
+    """Cancel a planned deletion of memory bases, and return their number. Raises NotFound if none is left to keep."""
     with services.database.transaction() as db:
         kept = planned_deletions.withdraw_bases(db, user_id, batch_id)
     if not kept:
@@ -53,7 +53,8 @@ def is_planned(services: Services, user_id: UUID, base_id: UUID) -> bool:
 
 
 def start_due_deletions(services: Services) -> int:
-    """Start the deletions whose time to undo is over; how many. The sweeper's next step finishes them."""
+    """Start the deletions whose time to undo is over, and return their number. The sweeper's next step finishes
+    them."""
     with services.database.reading() as db:
         due = planned_deletions.due_bases(db, clock.now(db), limit=SWEEP_PAGE)
     return sum(_start(services, base_id) for base_id in due)

@@ -1,9 +1,9 @@
 """Work on every session of a memory base's flow, in pages: no transaction grows with the flow.
 
-A new memory base with history, a regenerate, its abandonment, a change of the idle rule and distillation, turned on or
-off, begin one. The request does
-the first page, which is all of a small flow; the sweeper goes on after it, also where a process was killed. Between two
-pages a capture inserts the row of its own session, as the page would have: `cursors.ensure_rows`.
+A new memory base with history, a regenerate, its abandonment, a change of the idle rule, and turning distillation on or
+off each start one. The request does the first page, which covers a small flow; the sweeper continues, also after a
+process was killed. Between two pages a capture inserts the row of its own session, as the page would have:
+`cursors.ensure_rows`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def begin(db: OrmSession, base_id: UUID, generation: int, kind: PreparationKind,
 
 
 def go_on(services: Services) -> int:
-    """Do the next pages of what is being prepared, up to PAGES_A_PASS; how many."""
+    """Do the next pages of preparations, up to PAGES_A_PASS, and return their number."""
     with services.database.reading() as db:
         waiting = preparations.waiting(db)
     pages = 0
@@ -79,7 +79,7 @@ def _do_page(db: OrmSession, base: BaseRow, preparation: Preparation, now: datet
 def _steps(
     db: OrmSession, base: BaseRow, preparation: Preparation, now: datetime
 ) -> dict[PreparationKind, Callable[[Sequence[str]], object]]:
-    """What each kind does for the sessions of a page, which are locked."""
+    """For each kind of preparation, what it does with the sessions of a page, which are locked."""
     return {
         PreparationKind.HISTORY: lambda _: None,
         PreparationKind.ALL: partial(_make_due, db, base, now),
@@ -110,7 +110,7 @@ def _make_due(db: OrmSession, base: BaseRow, now: datetime, session_ids: Sequenc
     generation = memory_bases.projection(db, base, cursors.write_generation(base))
     days = memory_bases.retain_days_of(db, base.id)
     counted = sessions.with_counted(db, base.flow_id, session_ids, generation.capture)
-    # For the messages of a capture that ran beside the creation and did not see the memory base.
+    # For the messages of a capture that ran during the creation and did not see the memory base.
     idle_due_at = now + timedelta(seconds=base.idle_after) if base.auto_capture and base.idle_after else None
     cursors.set_targets(
         db, base, counted, idle_due_at=idle_due_at, skipped_before=None if days is None else now - timedelta(days=days)

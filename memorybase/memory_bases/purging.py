@@ -18,7 +18,7 @@ COLLECTIONS = 20  # in one pass
 
 
 def purge_logs(services: Services) -> int:
-    """Purge the logs that are due; how many. One whose store is away stays due."""
+    """Purge the logs that are due, and return their number. One whose store is unreachable stays due."""
     with services.database.reading() as db:
         due = residues.logs_due(db, limit=COLLECTIONS)
     return each([(store_of(ref.name), partial(_purge, services, residue, ref)) for residue, ref in due])

@@ -26,7 +26,7 @@ DOCUMENTS_READ = 500  # in one statement
 
 
 def count_missing_chunks(services: Services, entry: KnowledgeBase) -> int | None:
-    """How many chunks of its documents are missing; None: the collection is. Raises VectorStoreUnavailable.
+    """Number of missing chunks of its documents; None: the collection is missing. Raises VectorStoreUnavailable.
 
     Chunks of no document do not count: no search returns them.
     """
@@ -58,7 +58,7 @@ Action = Literal["none", "repair", "regenerate", "building", "try again"]
 
 @dataclass(frozen=True, slots=True)
 class RestoredBase:
-    """How a memory base differs, and what makes its store follow SQL again."""
+    """The differences of a memory base from SQL, and the work that removes them."""
 
     compared: Reconciled
     action: Action
@@ -96,7 +96,7 @@ def restore_base(services: Services, base_id: UUID, *, apply: bool) -> RestoredB
 
 
 def restore_knowledge_base(services: Services, entry: KnowledgeBase, *, apply: bool) -> int | None:
-    """How many chunks of an ordinary knowledge base are missing, None for all; with `apply`, rebuild it then.
+    """Number of missing chunks of an ordinary knowledge base, None for all; with `apply`, rebuild it then.
 
     Raises VectorStoreUnavailable, ModelUnavailable.
     """

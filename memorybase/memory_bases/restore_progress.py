@@ -1,4 +1,4 @@
-"""How far the vector store of an embedded stack follows a database that was restored."""
+"""Progress of the vector store of an embedded stack after a restore of the database."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memorybase.settings import RESTORED_ABOUT, Settings
 
 @dataclass(frozen=True, slots=True)
 class RestoreProgress:
-    """Of the memory bases, how many are rebuilt or needed nothing."""
+    """Number of memory bases that are rebuilt or needed nothing, and of all."""
 
     rebuilt: int
     total: int
@@ -29,7 +29,7 @@ class RestoreProgress:
 
 
 def restore_progress(db: OrmSession, settings: Settings, user_id: UUID | None = None) -> RestoreProgress | None:
-    """Of the memory bases of the user, or of all; None if no restore goes on."""
+    """Progress for the memory bases of the user, or of all; None if no restore is in progress."""
     try:
         about = json.loads((settings.restored_dir / RESTORED_ABOUT).read_text())
         since = datetime.fromisoformat(about["restored_at"]).astimezone(UTC)

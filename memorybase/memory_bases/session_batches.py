@@ -1,4 +1,4 @@
-"""What an action of an operator takes, in batches that one short transaction can lock."""
+"""Objects of an operator's action, in batches that one short transaction can lock."""
 
 from __future__ import annotations
 

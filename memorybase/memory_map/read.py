@@ -71,7 +71,7 @@ class MapClusterView:
 
 @dataclass(frozen=True, slots=True)
 class MapQuestionView:
-    """Where a question is."""
+    """Position of a question on the map."""
 
     x: Annotated[float, Field(description="As of a point.")]
     y: Annotated[float, Field(description="As of a point.")]
@@ -235,7 +235,7 @@ def _labels(db: OrmSession, points: Sequence[memory_maps.Point], language: str) 
 
 
 def _place(services: Services, stored: _Stored, question: str | None) -> MapQuestionView | None:
-    """Where the question is; None without a map. No transaction is open meanwhile."""
+    """The question's position; None without a map. No transaction is open meanwhile."""
     if question is None or stored.row is None or stored.generation is None or stored.row.projection is None:
         return None
     embedder = services.embedders.get(stored.generation.embedding_model)
@@ -252,7 +252,7 @@ def _view(base_id: UUID, stored: _Stored, question: MapQuestionView | None) -> M
     row, shown = stored.row, stored.generation is not None
     as_of = row.as_of if row is not None and shown else None
     mapped = row.messages if row is not None and shown else 0
-    # What a job had started before the map was may be committed after it: the numbers must agree all the same.
+    # A job that started before the map may commit after it: the numbers must agree all the same.
     added = max(stored.added, stored.held - mapped) if shown else 0
     removed = max(0, mapped + added - stored.held) + stored.counts.gone if shown else 0
     state = _state(stored, changed=bool(added or removed or stored.counts.edited))

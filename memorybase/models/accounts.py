@@ -12,6 +12,8 @@ from memorybase.models.base import ID_LENGTH, NAME_LENGTH, Base, Json
 
 
 class User(Base):
+    """An owner of data. There is one, `local`."""
+
     __tablename__ = "users"
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
@@ -69,10 +71,10 @@ class IdempotencyKey(Base):
 
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
     key_hash: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
-    fingerprint: Mapped[bytes] = mapped_column(LargeBinary(32))
-    operation_id: Mapped[UUID]
-    token: Mapped[UUID | None]
-    lease_until: Mapped[datetime | None]
+    fingerprint: Mapped[bytes] = mapped_column(LargeBinary(32))  # SHA-256 of method, path, query and body
+    operation_id: Mapped[UUID]  # random; each attempt derives the same ids from it
+    token: Mapped[UUID | None]  # the attempt that runs; None: none does
+    lease_until: Mapped[datetime | None]  # of that attempt, without renewal
     status: Mapped[int | None] = mapped_column(Integer)
     body: Mapped[str | None]
     location: Mapped[str | None]

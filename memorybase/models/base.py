@@ -50,7 +50,7 @@ class Capture(enum.StrEnum):
 
 
 class Priority(enum.StrEnum):
-    """How large a memory base's share of the workers is."""
+    """Share of the workers that a memory base gets."""
 
     LOW = "low"
     NORMAL = "normal"
@@ -58,7 +58,7 @@ class Priority(enum.StrEnum):
 
 
 class JobKind(enum.StrEnum):
-    """What a job does."""
+    """Kind of a job."""
 
     INGEST = "ingest"
     REGENERATE = "regenerate"
@@ -66,7 +66,7 @@ class JobKind(enum.StrEnum):
 
 
 class JobState(enum.StrEnum):
-    """Where a job is; `done`, `failed` and `cancelled` are its ends."""
+    """State of a job; `done`, `failed` and `cancelled` are final."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -96,7 +96,7 @@ class GenerationState(enum.StrEnum):
 
 
 class PreparationKind(enum.StrEnum):
-    """What a preparation does for each session of a flow.
+    """The work of a preparation on each session of a flow.
 
     history: lists look for pending messages of a new memory base. all: its history is due. skip: its history is not
     ingested. build: a regenerate covers what is covered. abandon: the pending work of an abandoned build is moved to

@@ -1,4 +1,4 @@
-"""What people did to single messages, and deleted messages that can still be restored."""
+"""Changes that people made to single messages, and deleted messages that can still be restored."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ from memorybase.models.sessions import shown_id
 
 
 class Distillation(Base):
-    """How far a session is distilled for a memory base, and the outbox entry of the next page.
+    """Progress of a session's distillation for a memory base, and the outbox entry of the next page.
 
-    Each claim, each result and each edit or deletion of a message increments `version`: what a worker made of messages
+    Each claim, each result and each edit or deletion of a message increments `version`: a worker's result for messages
     that have changed since is not stored.
     """
 
@@ -98,7 +98,7 @@ class FactSource(Base):
 
 
 class DistillationUsage(Base):
-    """What distillation for a memory base has used and made so far, and today."""
+    """Usage and results of a memory base's distillation, in all and today."""
 
     __tablename__ = "distillation_usage"
 

@@ -197,7 +197,7 @@ class DeadLetter(Base):
 
 
 class EmbeddingUsage(Base):
-    """What an endpoint's model was asked for, by all processes since the table was created."""
+    """Requests for an endpoint's model, by all processes since the table was created."""
 
     __tablename__ = "embedding_usage"
 
@@ -214,6 +214,7 @@ class Heartbeat(Base):
     __tablename__ = "heartbeats"
 
     name: Mapped[str] = mapped_column(String(300), primary_key=True)
+    # worker, sweeper; turn: a task that one of all sweepers starts now and then; residue:...: queries/residues.py
     kind: Mapped[str] = mapped_column(String(16))
     started_at: Mapped[datetime]
     beat_at: Mapped[datetime]

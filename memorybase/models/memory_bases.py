@@ -35,6 +35,8 @@ from memorybase.models.base import (
 
 
 class MemoryBase(Base):
+    """A searchable memory of one flow. With `deleting_at` it is 404, and its collection and rows are being deleted."""
+
     __tablename__ = "memory_bases"
     __table_args__ = (
         UniqueConstraint("user_id", "name"),
@@ -63,8 +65,8 @@ class MemoryBase(Base):
     priority: Mapped[Priority] = mapped_column(String(16), default=Priority.NORMAL, server_default="normal")
     # A language model derives facts from what is ingested.
     distill: Mapped[bool] = mapped_column(default=False, server_default=false())
-    serving: Mapped[int]
-    building: Mapped[int | None]
+    serving: Mapped[int]  # the generation that searches and counters read
+    building: Mapped[int | None]  # the generation that captures and flushes write to; None: the serving one
     mismatch: Mapped[bool | None]  # None: never compared
     mismatch_checked_at: Mapped[datetime | None]
     compare_at: Mapped[datetime | None]  # when the sweeper compares the store with the ledger again; None: at once
@@ -113,7 +115,7 @@ class Generation(Base):
 
 
 class SessionProgress(Base):
-    """How far one session is ingested into one generation. `cursor_seq` decides; `cursor_id` is for reading."""
+    """Progress of one session's ingestion into one generation. `cursor_seq` decides; `cursor_id` is for reading."""
 
     __tablename__ = "session_progress"
     __table_args__ = (
@@ -193,8 +195,8 @@ class SessionProgress(Base):
 
 
 class Preparation(Base):
-    """What is still to be done for each session of a memory base's flow, in their order of creation. Pages are done in
-    short transactions; the row is deleted with the last one."""
+    """Pending work on each session of a memory base's flow, in their order of creation. Pages are done in short
+    transactions; the row is deleted with the last one."""
 
     __tablename__ = "preparations"
     __table_args__ = (

@@ -14,7 +14,8 @@ from memorybase.models.base import Base
 class MemoryMap(Base):
     """The projection of a memory base's map, and the outbox entry of its next computation.
 
-    Each claim and each result increments `version`; what a worker computed is stored only under its own version.
+    Each claim and each result increments `version`; a worker's result is stored only under the version that it
+    claimed.
     """
 
     __tablename__ = "memory_maps"
@@ -39,8 +40,8 @@ class MemoryMap(Base):
 
 
 class MapPoint(Base):
-    """Where a message is on the map, deleted with its ledger entry. `position` is the point's number: by cluster, and
-    within a cluster from its middle outwards."""
+    """Position of a message on the map, deleted with its ledger entry. `position` is the point's number: by cluster,
+    and within a cluster from its middle outwards."""
 
     __tablename__ = "map_points"
     __table_args__ = (

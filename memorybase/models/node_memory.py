@@ -33,7 +33,7 @@ class MemoryUse(Base):
         ),
         # Retention looks for the oldest of all flows.
         Index("ix_memory_uses_oldest", "recorded_at", "id"),
-        # Of the last day's uses alone.
+        # Only uses of the last day.
         Index(
             "ix_memory_uses_run_due",
             "run_due_at",

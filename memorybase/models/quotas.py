@@ -1,4 +1,4 @@
-"""How much of each quota is in use."""
+"""Usage of quotas."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memorybase.models.base import ID_LENGTH, Base
 
 
 class QuotaCounter(Base):
-    """What was granted of one quota in one window, used or held by a process as its slice.
+    """Units of one quota granted in one window, used or held by a process as its slice.
 
     `subject_id`: the user, or the first of the keys that were rotated into each other. Quotas without a window have
     1970 in `window_start`.

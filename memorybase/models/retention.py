@@ -33,7 +33,8 @@ class LegalHold(Base):
 
 
 class RetentionPass(Base):
-    """What one rule deleted of a flow, in numbers. Open until `finished_at` is set: the sweeper continues it.
+    """A receipt: the number of rows that one rule deleted of a flow. Open until `finished_at` is set: the sweeper
+    continues it.
 
     `rule`: flow, session, memory_base or memory_use; or erase_end_user or delete_session, a receipt of an erasure: its
     `subject_id` is derived from the id, and its `flow_id` is zero for an end user. No foreign key to the flow or the

@@ -34,11 +34,13 @@ from memorybase.time_zones import NAME_LENGTH as ZONE_LENGTH
 
 
 class Flow(Base):
+    """What a runtime executes; it owns sessions, runs and messages. With `deleting_at` it is 404, and its rows go."""
+
     __tablename__ = "flows"
     __table_args__ = (
         UniqueConstraint("user_id", "external_id"),
         Index("ix_flows_page", "user_id", "created_at", "id"),
-        # Of the flows with a retention rule alone.
+        # Only flows with a retention rule.
         Index(
             "ix_flows_retention",
             "retention_due_at",
@@ -72,7 +74,7 @@ class Session(Base):
         Index("ix_sessions_page", "flow_id", "created_at", "id"),
         # With all that the list of end users reads.
         Index("ix_sessions_end_user", "flow_id", "end_user_id", "last_captured_at", "deleted_at"),
-        # Of deleted sessions alone: SQLite would find all others by it, and filter them by flow and time.
+        # Only deleted sessions: SQLite would find all others by it, and filter them by flow and time.
         Index(
             "ix_sessions_deleted",
             "deleted_at",
@@ -88,7 +90,7 @@ class Session(Base):
             postgresql_where=text("deleted_at IS NULL"),
             sqlite_where=text("deleted_at IS NULL"),
         ),
-        # The few with an expiry of their own.
+        # The few sessions with an expiry.
         Index(
             "ix_sessions_expires",
             "expires_at",
@@ -285,7 +287,7 @@ IS_MUTED: ColumnElement[Any] = literal_column("messages.muted")
 
 
 class Posting(Base):
-    """How many times a term occurs in the message at a position. A term is a number, hashed for one flow, not text.
+    """Number of occurrences of a term in the message at a position. A term is a number, hashed for one flow, not text.
 
     `packed`: all of the term's postings in a block of positions; then `position` is negative, and `times` 0.
     """

@@ -5,10 +5,10 @@ clock_steps   timestamps from before the clock was stepped back
 store_check   the sweeper's test writes to the vector store
 heartbeats    heartbeats of workers and sweepers
 health        readiness, the state of each component, ingestion lag
-stack_parts   each component in words: since when it is away, and the command that helps
-problems      what needs a person, with the calls that help
+stack_parts   each component in words: since when it is down, and the command that helps
+problems      problems for a person, with the calls that help
 vector_backup the vectors that serve, into files
-embedding_usage  what embedding endpoints were asked for, into SQL
+embedding_usage  moves counts of embedding endpoints into SQL
 exposition    metrics as Prometheus text
 """
 

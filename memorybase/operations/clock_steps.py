@@ -1,7 +1,7 @@
 """After the clock was stepped back: timestamps that lie further ahead than any process sets them are moved back.
 
-Otherwise what waits for them would wait for as long as the clock was ahead: a lease or a backoff for an hour, say.
-Past timestamps need nothing: what waits for them runs early, which is harmless.
+Otherwise what waits for them would wait for as long as the clock was ahead: a lease or a backoff for an hour, say. Past
+timestamps need nothing: work that waits for them runs early, which is harmless.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ log = telemetry.get_logger(__name__)
 
 
 def clamp_timestamps(services: Services) -> int:
-    """Move timestamps back that lie too far ahead; how many. Runs in one sweeper, every 30 s."""
+    """Move timestamps back that lie too far ahead, and return their number. Runs in one sweeper, every 30 s."""
     if not heartbeats.take_turn(services.database, TURN, EVERY):
         return 0
     with services.database.reading() as db:

@@ -34,10 +34,10 @@ BLOCK_BYTES = 512  # the unit of st_blocks
 
 @dataclass(frozen=True, slots=True)
 class StoreSize:
-    """Of one vector store: chunks of memory bases at their last comparison, and the bytes of their vectors.
+    """Size of a vector store: chunks of memory bases at their last comparison, and the bytes of their vectors.
 
-    A store that does not give back what was deleted, or keeps its log, grows although its memory bases do not.
-    `disk_bytes`: all that the store has on disk; None if this process cannot see it.
+    A store that does not free deleted data, or keeps its log, grows although its memory bases do not. `disk_bytes`: the
+    store's size on disk; None if this process cannot see it.
     """
 
     store: VectorStoreName
@@ -63,7 +63,7 @@ def measure(services: Services) -> list[StoreSize]:
 
 
 def disk_bytes(services: Services, store: VectorStoreName) -> int | None:
-    """What the store has on disk: by its own account, or by its folder if it is on this machine."""
+    """The store's size on disk: as it reports it, or of its folder if that is on this machine."""
     # The protocol has no such call: a Chroma server does not tell.
     ask: Callable[[], int] | None = getattr(store_named(services.vectors, store), "disk_bytes", None)
     if ask is None:

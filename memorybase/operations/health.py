@@ -216,7 +216,7 @@ def oldest_pending_seconds(services: Services, user_id: UUID) -> float | None:
 
 
 def backlog(services: Services, user_id: UUID) -> Backlog:
-    """What of the user's messages is due, and how long that takes. Raises DatabaseUnavailable."""
+    """The user's due messages, and the time that they take. Raises DatabaseUnavailable."""
     with services.database.reading() as db:
         due = statistics.due_messages(db, user_id, at_most=DUE_COUNTED)
         if not due:
@@ -268,7 +268,7 @@ def _ping_redis(services: Services) -> None:
 
 
 def _ping_database(services: Services) -> None:
-    """Without the tables that it needs a new version must not replace an old one, which works."""
+    """Check the database and its tables: a new version without its tables must not replace a working old one."""
     services.database.ping()
     revision = schema.missing_since(services.database)
     if revision is not None:

@@ -1,4 +1,4 @@
-"""Heartbeats of workers and sweepers, in SQL, so that they work while Redis is away."""
+"""Heartbeats of workers and sweepers, in SQL, so that they work while Redis is down."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ log = telemetry.get_logger(__name__)
 
 
 def beat(services: Services, name: str, kind: Kind, *, draining: bool = False) -> bool:
-    """Write a heartbeat; whether somebody has asked this process to stop."""
+    """Write a heartbeat. Returns whether somebody has asked this process to stop."""
     with services.database.transaction(durable=False) as db:
         return heartbeats.beat(db, name, kind, clock.now(db), draining=draining)
 

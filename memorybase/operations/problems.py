@@ -1,6 +1,6 @@
-"""What needs a person: each problem with since when, its words, and the actions that end it.
+"""Problems for a person: since when each exists, its words, and the actions that end it.
 
-One list for Home, the bar on every page, Health and the API. It reads SQL and what `parts` knows, and so never
+One list for Home, the bar on every page, Health and the API. It reads SQL and the results of `stack_parts`, so it never
 waits for Chroma or Redis.
 """
 
@@ -33,7 +33,7 @@ from memorybase.services import Services
 
 # Due messages are ingested within seconds; after this long somebody should look.
 OVERDUE = timedelta(minutes=10)
-# A job takes seconds, unless it has a long message: others go on beside it, and people see why it is not done.
+# A job takes seconds, unless it has a long message: others continue meanwhile, and people see why it is not done.
 LONG = timedelta(minutes=2)
 
 _PARTS = [f"`{name}`" for name in stack_parts.WORDS]
@@ -47,7 +47,7 @@ CAUSES = {
 
 
 class ProblemKind(StrEnum):
-    """What is wrong, the worst first.
+    """Kind of a problem, the worst first.
 
     part: a part of the stack does not answer. restore: vectors are rebuilt after a restore. lost: a memory base has
     lost vectors. failed: messages could not be embedded. overdue: due messages wait for more than ten minutes.
@@ -68,7 +68,7 @@ class ProblemKind(StrEnum):
 
 
 class FixAction(StrEnum):
-    """What ends a problem: a call of the API, a command on the host, or a look."""
+    """A way to end a problem: a call of the API, a command on the host, or a look."""
 
     REBUILD = "rebuild"
     RETRY = "retry"
@@ -119,7 +119,7 @@ class Problem:
             "`restore`: the vectors of memory bases are rebuilt after a restore; nothing needs to be done. "
             "`lost`: a memory base has lost vectors. `failed`: it has dead letters. "
             "`overdue`: due messages wait for more than ten minutes. "
-            "`long`: a job of a long message has run for more than two minutes; others go on beside it. "
+            "`long`: a job of a long message has run for more than two minutes; others continue meanwhile. "
             "`quota`: a quota is used up, and calls are refused. "
             "`webhook`: a webhook was disabled because it failed, or did not get events. `paused`: it "
             "is paused, or auto_capture is off, and messages wait."
@@ -182,7 +182,7 @@ def problems(services: Services, user_id: UUID, seconds: float = stack_parts.ANS
         found.append(Problem(ProblemKind.RESTORE, restore.title, restore.text, restore.since))
     found += [_lost(row) for row in lost.rows]
     found += [_failed(row) for row in failed.rows]
-    # While a part is away its problem explains the wait, and so does a long job.
+    # While a part is down its problem explains the wait, and so does a long job.
     is_explained = long.rows or any(each.kind in {ProblemKind.PART, ProblemKind.RESTORE} for each in found)
     if oldest is not None and now - oldest > OVERDUE and not is_explained:
         found.append(_overdue(services, oldest))

@@ -1,7 +1,7 @@
-"""The parts of the stack as people read about them: since when one is away, what stops, the command that helps.
+"""The parts of the stack in words for people: since when one is down, what stops, the command that helps.
 
-One watch per process checks them, at most every `FRESH` seconds and one check of a part at a time, so that a part that
-hangs holds up neither a page nor more than one thread.
+One watch per process checks them, at most every `FRESH` seconds and one check of a part at a time, so that a hanging
+part blocks neither a page nor more than one thread.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from memorybase.vector_stores import VECTOR_STORES
 from memorybase.vectors.store import VectorStore
 
 FRESH = 2.0  # seconds
-# Longer than this counts as away: a page answers within 2 s.
+# Longer than this counts as down: a page answers within 2 s.
 ANSWER_SECONDS = 1.2
 BACK_SECONDS = 0.2
 _STORE_HEARTBEATS: Mapping[str, str] = {store: heartbeat_of(store) for store in VECTOR_STORES}
@@ -38,7 +38,7 @@ _STORE_HEARTBEATS: Mapping[str, str] = {store: heartbeat_of(store) for store in 
 
 @dataclass(frozen=True, slots=True)
 class PartWords:
-    """What a part is called, what it does, and what stops without it."""
+    """Name and purpose of a part, and what stops without it."""
 
     label: str
     purpose: str
@@ -102,7 +102,7 @@ def part_views(services: Services, *, seconds: float = ANSWER_SECONDS, fresh: fl
 
 
 def command_for(settings: Settings, name: str) -> str:
-    """The command to run on the host when the part is away."""
+    """The command to run on the host when the part is down."""
     if is_embedded(settings):
         return f"memorybase up{_data_dir(settings)}"
     return {"worker": "celery -A worker.app worker", "sweeper": "memorybase sweep"}.get(name, doctor_command(settings))
@@ -129,7 +129,7 @@ def _data_dir(settings: Settings) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The result of one check, and since when the part is away."""
+    """The result of one check, and since when the part is down."""
 
     part: Part
     since: datetime | None
@@ -137,7 +137,7 @@ class _Seen:
 
 
 class _Watch:
-    """The checks of one process. A part that was away keeps its `since` until it answers."""
+    """The checks of one process. A part that is down keeps its `since` until it answers."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -152,7 +152,7 @@ class _Watch:
                     check = health.threads.submit(context.run, _check, services, name)
                     self._checks[name] = (check, datetime.now(UTC))
             checks = dict(self._checks)
-            # A part that is known to be away delays nobody, beyond the moment that one takes that is back.
+            # A part that is known to be down delays nobody; one that is back may take a moment.
             awaited = [check for name, (check, _) in checks.items() if name not in self._away_since]
         wait_for(awaited, timeout=seconds)
         wait_for([check for check, _ in checks.values()], timeout=min(BACK_SECONDS, seconds))

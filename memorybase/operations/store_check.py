@@ -17,7 +17,8 @@ log = telemetry.get_logger(__name__)
 
 
 def check_store(services: Services) -> bool:
-    """Write a test record, if no sweeper did a moment ago, and then each store's heartbeat; whether all succeeded.
+    """Write a test record, if no sweeper did a moment ago, and then each store's heartbeat. Returns whether all
+    succeeded.
 
     Readiness, the doctor and the metrics read that heartbeat. Raises DatabaseUnavailable.
     """

@@ -1,6 +1,6 @@
 """The sweeper's pass: recover lost jobs, ingest idle sessions, finish deletions and builds.
 
-Any number of sweeper processes may run. Every step uses short transactions of its own. No threshold is evaluated here.
+Any number of sweeper processes may run. Every step uses its own short transactions. No threshold is evaluated here.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ from memorybase.webhooks import deliveries
 # Every pass runs these, and what `due_steps` finds. Any other step is left out for a while after it found nothing.
 PROMPT = frozenset({"distillations"})
 REST_SECONDS = 30.0
-# What they delete has been of no use for a day or more.
+# The rows that they delete have been useless for a day or more.
 SELDOM = frozenset(
     {"ids_forgotten", "memory_uses", "receipts", "tickets_forgotten", "requests_forgotten", "deliveries_deleted"}
     | {"jobs_deleted", "audit_pruned", "quota_windows_deleted"}
 )
 SELDOM_SECONDS = 600.0
 
-LIMIT = 500  # sessions that one pass looks at; the next pass goes on after them
+LIMIT = 500  # sessions that one pass looks at; the next pass continues after them
 
 _reached: WeakKeyDictionary[Database, SessionBehind] = WeakKeyDictionary()
 
 
 def mark_passed(services: Services) -> int:
-    """Mark sessions that every memory base has passed; how many."""
+    """Mark sessions that every memory base has passed, and return their number."""
     database = services.database
     with database.reading() as db:
         found = pending.sessions_behind(db, _reached.pop(database, None), LIMIT)
@@ -71,7 +71,7 @@ DELETE_LIMIT = 2_000  # rows in one pass
 
 
 def delete_old(services: Services) -> int:
-    """The sweeper's step: delete jobs that ended so long ago; how many."""
+    """The sweeper's step: delete old jobs that have ended, and return their number."""
     return change_if_due(
         services.database,
         lambda db, now: jobs.has_ended(db, now - KEPT),
@@ -85,7 +85,7 @@ log = get_logger(__name__)
 
 @dataclass(slots=True)
 class SweepReport:
-    """How much one pass did, by step, in their order."""
+    """Results of one pass, by step, in their order."""
 
     clamped: int = 0
     requeued: int = 0
@@ -148,7 +148,7 @@ TICKETS_LIMIT = 5_000  # in one pass: API keys may create links at any rate
 
 
 class Agenda:
-    """What the passes of one process have to do. Times are in seconds on any one clock."""
+    """The work of one process's passes. Times are in seconds on any one clock."""
 
     def __init__(self, now: float) -> None:
         self._from = {"requeued": now}  # a step is left out until then
@@ -236,18 +236,18 @@ def sweep(
 
 
 def expire(services: Services) -> int:
-    """Delete what has expired by the rules of flows and sessions; how many rows."""
+    """Delete rows that have expired by the rules of flows and sessions, and return their number."""
     return passes.expire_due_sessions(services) + passes.expire_flows(services)
 
 
 def delete_expired_tickets(services: Services) -> int:
-    """Delete expired links and sessions of the web page; how many."""
+    """Delete expired links and sessions of the web page, and return their number."""
     delete = partial(credentials.forget_expired, limit=TICKETS_LIMIT)
     return change_if_due(services.database, credentials.has_expired, delete)
 
 
 def finish_deletions(services: Services) -> int:
-    """Finish deletions that requests left unfinished; how many memory bases and flows."""
+    """Finish deletions that requests left unfinished. Returns the number of memory bases and flows."""
     with services.database.reading() as db:
         bases = memory_bases.bases_in_deletion(db)
     steps = [(store_of(collection), partial(finish_deletion, services, base_id)) for base_id, collection in bases]

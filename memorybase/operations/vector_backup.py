@@ -21,7 +21,7 @@ OnProgress = Callable[[int], object]  # chunks read so far
 
 @dataclass(frozen=True, slots=True)
 class SavedCollections:
-    """How many vectors were saved, and how many collections could not be read."""
+    """Number of saved vectors, and of collections that could not be read."""
 
     vectors: int
     unread: int

@@ -1,4 +1,4 @@
-"""Indexes of collections, built beside the sweeper's passes: one may take minutes."""
+"""Builds indexes of collections, separately from the sweeper's passes, because one may take minutes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EVERY = timedelta(minutes=5)  # a look for collections that need an index
 
 
 def build_indexes(services: Services) -> int:
-    """Index builds that are complete, so that they serve, and whatever else is due; how many were built.
+    """Activate complete index builds, do other due maintenance, and return the number built.
 
     Any number of processes may run it. Raises VectorStoreUnavailable, DatabaseUnavailable.
     """
@@ -35,7 +35,8 @@ def build_indexes(services: Services) -> int:
     built = sum(_finish(services, generation) for generation in complete)
     if not heartbeats.take_turn(services.database, TURN, EVERY):
         return built
-    # What is being filled is indexed at its end: writing into an index costs four times as much as building it.
+    # A collection that is being filled is indexed at the end: writing into an index costs four times as much as
+    # building it.
     filling = {each.collection_id for each in building if each.awaits_index}
     return built + indexes.maintain(services.vectors, leave=filling)
 

@@ -1,4 +1,4 @@
-"""The workers, what each of them holds, and the request that one of them stops."""
+"""The workers, their jobs, and requests that one of them stops."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def base_sessions_page(
     )
     counting = keys if query.state is not None else sa.select(Session.id).where(*conditions)
     found = fetch_page(db, keys, counting, _SESSIONS[query.order], request)
-    # The numbers of the page alone: beside them a database computes those of every row that an offset skips.
+    # The numbers of the page alone: otherwise a database computes those of every row that an offset skips.
     ids = [row.id for row in found.rows]
     numbers = {row.key: row for row in db.execute(_base_sessions(base, capture).where(Session.id.in_(ids)))}
     return replace(found, rows=[numbers[each] for each in ids if each in numbers])

@@ -45,7 +45,7 @@ def in_flow(db: OrmSession, flow_id: UUID, given: CallerId) -> UUID:
 
 
 def resolve(services: Services, flow_id: UUID, given: CallerId | None) -> UUID | None:
-    """`in_flow` in a transaction of its own; None for None."""
+    """`in_flow` in its own transaction; None for None."""
     if given is None:
         return None
     with services.database.reading(snapshot=False) as db:

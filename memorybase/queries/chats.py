@@ -238,7 +238,7 @@ def oldest(
 
 
 def count_after(db: OrmSession, chat: Chat, after: int, to: int | None = None) -> int:
-    """How many records follow `after`, up to `to`."""
+    """Number of records after `after`, up to `to`."""
     statement = sa.select(sa.func.count()).where(ChatRecord.chat_row_id == chat.id, ChatRecord.seq > after)
     if to is not None:
         statement = statement.where(ChatRecord.seq <= to)

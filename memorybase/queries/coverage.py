@@ -1,4 +1,4 @@
-"""How far messages are in the memory bases of their flow: counted, held, failed, found by meaning."""
+"""Coverage: which messages of a flow its memory bases count, hold, failed on, and find by meaning."""
 
 from __future__ import annotations
 
@@ -126,7 +126,8 @@ def _worst(
     due: Condition,
     edited: Condition,
 ) -> sa.ColumnElement[int]:
-    """What a memory base that is off lacks does not count while another one of the flow is on."""
+    """The worst state. Messages that a disabled memory base lacks do not count while another one of the flow is
+    enabled."""
     rank: dict[SearchState, sa.ColumnElement[int]] = {
         state: sa.literal_column(str(RANKED.index(state)), sa.Integer()) for state in RANKED
     }
@@ -164,8 +165,8 @@ def _any_message(*conditions: Condition) -> Condition:
 def ingestion_by_base(
     db: OrmSession, flow_id: UUID, *, run_id: UUID | None = None, message_id: UUID | None = None
 ) -> list[AnyRow]:
-    """For each memory base of the flow, oldest first, how many messages of a run, or which message, it counts, holds
-    and could not embed."""
+    """For each memory base of the flow, oldest first, the messages of a run, or the one message, that it counts, holds
+    and could not embed, as numbers."""
     mine = Message.run_id == run_id if message_id is None else Message.id == message_id
     held = sa.and_(LedgerEntry.progress_id == Progress.id, LedgerEntry.message_id == Message.id)
     failed = sa.and_(
@@ -224,8 +225,8 @@ def ingestion_by_base(
 
 
 def holdings(db: OrmSession, flow_id: UUID, session_id: str, seqs: Range) -> list[AnyRow]:
-    """For each message between these seqs that a memory base counts: how many count it, hold its version, failed on it
-    and lost vectors. Messages that none counts are left out."""
+    """For each message between these seqs that a memory base counts: the number of memory bases that count it, hold its
+    version, failed on it and lost vectors. Messages that none counts are left out."""
     counts = is_counted(Generation.capture)
     held = sa.and_(
         LedgerEntry.progress_id == Progress.id,

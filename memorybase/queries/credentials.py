@@ -17,7 +17,7 @@ from memorybase.models import ApiKey, User, WebTicket
 
 
 class StoredKey(NamedTuple):
-    """What is stored of a key, as far as a call needs it."""
+    """The stored key, as far as a call needs it."""
 
     id: UUID
     user_id: UUID
@@ -127,7 +127,8 @@ def has_expired(db: OrmSession, now: datetime) -> bool:
 
 
 def forget_expired(db: OrmSession, now: datetime, *, limit: int) -> int:
-    """Delete at most `limit` expired tickets, without those that another sweeper has locked; how many."""
+    """Delete at most `limit` expired tickets, without those that another sweeper has locked. Returns the number
+    deleted."""
     hashes = db.scalars(_expired(now).limit(limit).with_for_update(skip_locked=True)).all()
     if hashes:
         db.execute(sa.delete(WebTicket).where(WebTicket.token_hash.in_(hashes)))

@@ -131,8 +131,8 @@ def write_generation(base: BaseRow) -> int:
 
 
 def ensure_rows(db: OrmSession, base: BaseRow, session_ids: Sequence[str], *, start_seq: int = 0) -> None:
-    """Insert the rows of these sessions in the generation that is written to, where there are none: a build's as the
-    serving generation has them, others with the cursor at `start_seq`, or after what the memory base skips."""
+    """Create missing progress rows in the generation being written. During a build they copy the serving generation's
+    position; otherwise the cursor starts at `start_seq`, or after the messages that the memory base skips."""
     copy_to_build(db, base, session_ids)
     _write(db, _new_rows(_dialect(db), is_due=False), base, session_ids, start=start_seq, idle_at=None)
 
@@ -534,7 +534,7 @@ def build_progress(db: OrmSession, base_id: UUID, generation: int) -> tuple[int,
 
 
 def chunks_of_generation(db: OrmSession, base_id: UUID, generation: int) -> int:
-    """How many chunks the generation's collection must hold."""
+    """Number of chunks that the generation's collection must hold."""
     mine = (Progress.memory_base_id == base_id, Progress.generation == generation)
     return int(db.scalar(sa.select(sa.func.sum(Progress.total_chunks)).where(*mine)) or 0)
 

@@ -202,7 +202,7 @@ def _has_cause_and_text(code: str, text: str | None) -> sa.ColumnElement[bool]:
 
 
 class DeadLetterPlace(NamedTuple):
-    """Where a dead letter is."""
+    """Location of a dead letter."""
 
     id: UUID
     memory_base_id: UUID

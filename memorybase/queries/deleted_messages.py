@@ -40,7 +40,8 @@ def remember_messages(db: OrmSession, session: SessionRow, *, to_seq: int) -> No
 
 
 def allow_all(db: OrmSession, session: SessionRow, *, limit: int | None) -> int:
-    """The session is deleted: also what was deleted from it before can be posted again. At most so many; how many."""
+    """The session is deleted: let messages that were deleted from it before be posted again. At most `limit`; returns
+    their number."""
     stays = sa.and_(DeletedMessage.session_uuid == session.id, DeletedMessage.stays_deleted == sa.true())
     return _update_some(db, stays, limit, stays_deleted=False)
 
@@ -109,7 +110,7 @@ def delete(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> None:
 
 
 def allow(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> None:
-    """What these ids stood for is a message again, under another id: its deletion no longer counts."""
+    """These ids are messages again, under other ids: their deletion no longer counts."""
     if ids:
         mine = (DeletedMessage.flow_id == flow_id, DeletedMessage.message_id.in_(ids))
         db.execute(sa.update(DeletedMessage).where(*mine).values(stays_deleted=False))
@@ -128,7 +129,7 @@ def has_expired(db: OrmSession, now: datetime) -> bool:
 
 
 def delete_expired(db: OrmSession, now: datetime, *, limit: int) -> int:
-    """Delete up to `limit` expired rows; how many."""
+    """Delete up to `limit` expired rows, and return their number."""
     pairs = db.execute(_expired(now).limit(limit)).all()
     for flow_id in {pair.flow_id for pair in pairs}:
         delete(db, flow_id, [pair.message_id for pair in pairs if pair.flow_id == flow_id])

@@ -146,7 +146,7 @@ def mark_changed(
 
 
 def delete_unsupported(db: OrmSession, base_ids: Collection[UUID], flow_id: UUID, session_id: str) -> int:
-    """Delete the facts of a session that have lost a source, or whose source was edited; how many."""
+    """Delete the facts of a session that have lost a source, or whose source was edited. Returns the number deleted."""
     of_session = (Fact.memory_base_id.in_(base_ids), Fact.session_uuid == key_of(flow_id, session_id))
     return delete_facts(db, sa.and_(*of_session, ~is_supported()))
 
@@ -165,7 +165,8 @@ def is_supported(*, muted_counts: bool = True) -> sa.ColumnElement[bool]:
 
 
 def forget(db: OrmSession, base_id: UUID, flow_id: UUID, session_id: str, start_seq: int) -> int:
-    """The memory base forgets what was said up to this seq: delete the facts that rest on it; how many."""
+    """The memory base forgets the messages up to this seq: delete the facts that rest on them. Returns the number
+    deleted."""
     db.execute(
         sa.update(Row)
         .where(Row.memory_base_id == base_id, Row.flow_id == flow_id, Row.session_id == session_id)

@@ -64,6 +64,6 @@ NAMES = frozenset(_STEPS)
 
 
 def find(db: OrmSession, now: datetime) -> set[str]:
-    """Those that have work now, by name."""
+    """The names of the steps that have work now."""
     row = records.execute(db, _FIND, {"now": now, "checked_after": now - CHECK_EVERY}).one()
     return {name for name, is_due in zip(_STEPS, row, strict=True) if is_due}

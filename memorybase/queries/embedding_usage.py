@@ -1,4 +1,4 @@
-"""What embedding endpoints were asked for, in SQL: the sum over all processes."""
+"""SQL for requests to embedding endpoints: the sum over all processes."""
 
 from __future__ import annotations
 

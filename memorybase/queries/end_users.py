@@ -1,4 +1,4 @@
-"""SQL for end users: the persons in a user's sessions and chats. They have no table of their own."""
+"""SQL for end users: the persons in a user's sessions and chats. They have no table."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def times_of(db: OrmSession, user_id: UUID, end_user_id: str) -> AnyRow:
 
 
 def counts_of(db: OrmSession, user_id: UUID, end_user_id: str) -> dict[str, int]:
-    """How much is stored in the person's sessions, by kind."""
+    """Rows of the person's sessions, by kind."""
     mine = (own_flow(user_id), Session.end_user_id == end_user_id, Session.deleted_at.is_(None))
     tables: dict[str, tuple[type[Any], sa.ColumnElement[bool]]] = {
         "runs": (Run, sa.true()),

@@ -38,7 +38,7 @@ _NEWEST_FIRST = Keyset("erasures", (RetentionPass.started_at, RetentionPass.id),
 
 
 def count_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
-    """How many messages and runs a session has."""
+    """Number of messages and runs of a session."""
     messages, runs = (
         db.scalar(sa.select(sa.func.count()).where(table.session_uuid == key_of(flow_id, session_id))) or 0
         for table in (Message, Run)
@@ -80,7 +80,7 @@ def delete_messages(db: OrmSession, session: SessionRow, *, to_seq: int) -> None
 
 
 class RowsAbout(NamedTuple):
-    """How many rows belong to a session or its messages, without those that count in other modules."""
+    """Number of rows that belong to a session or its messages, without those that other modules count."""
 
     message_changes: int
     restorable_messages: int
@@ -116,7 +116,8 @@ def delete_rows_about(db: OrmSession, session: SessionRow, *, limit: int) -> int
 
 
 def delete_runs(db: OrmSession, session: SessionRow, *, limit: int) -> int:
-    """Delete up to `limit` runs of a session, or what models were given in them for other sessions; how many."""
+    """Delete up to `limit` runs of a session, or the memory that models were given in them for other sessions. Returns
+    the number deleted."""
     ids = db.scalars(sa.select(Run.id).where(Run.session_uuid == session.id).limit(limit)).all()
     given = sa.and_(MemoryUse.flow_id == session.flow_id, MemoryUse.run_id.in_(ids))
     deleted = delete_page(db, MemoryUse, given, limit=limit)

@@ -16,7 +16,7 @@ from memorybase.models import Fact
 
 
 def delete_facts(db: OrmSession, which: sa.ColumnElement[bool], *, limit: int | None = None) -> int:
-    """Delete the facts, at most `limit`; how many."""
+    """Delete the facts, at most `limit`, and return their number."""
     found = db.scalars(sa.select(Fact.id).where(which).order_by(Fact.id).limit(limit)).all()
     return sum(_delete(db, frozenset(some)) for some in batches.pages(found))
 
@@ -62,7 +62,7 @@ def _lock(db: OrmSession, ids: Collection[UUID]) -> list[_Linked]:
 
 
 class _Heirs:
-    """What stands in for facts that are deleted."""
+    """Facts that replace deleted ones."""
 
     def __init__(self, rows: Sequence[_Linked], deleted: Collection[UUID]) -> None:
         self.rows: Mapping[UUID, _Linked] = {row.id: row for row in rows}

@@ -1,4 +1,4 @@
-"""Facts of a memory base: near ones, pages, stored, deleted; what distillation used."""
+"""SQL for facts of a memory base: near ones, pages, stored, deleted; usage of distillation."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class FactBasis(NamedTuple):
 
 
 class SourceMessage(NamedTuple):
-    """What filters ask about a message that a fact rests on."""
+    """Fields of a fact's source message that filters ask about."""
 
     id: UUID
     flow_id: UUID
@@ -217,7 +217,7 @@ def supersede(db: OrmSession, fact_id: UUID, by_id: UUID) -> None:
 
 
 def delete(db: OrmSession, base_id: UUID, fact_id: UUID) -> int:
-    """Delete a fact and what says the same; how many."""
+    """Delete a fact and those that say the same, and return their number."""
     same = sa.or_(Fact.id == fact_id, Fact.duplicate_of_id == fact_id)
     return delete_facts(db, sa.and_(Fact.memory_base_id == base_id, same))
 
@@ -229,7 +229,7 @@ def delete_some(db: OrmSession, base_id: UUID, *, limit: int) -> int:
 
 
 def pending(db: OrmSession, base_id: UUID) -> Pending:
-    """What waits, and why the session that has waited longest does."""
+    """Waiting sessions, and why the one that has waited longest does."""
     row = db.execute(
         sa.select(
             sa.func.count(Distillation.notify_at),
@@ -254,7 +254,7 @@ def count_facts(db: OrmSession, base_id: UUID) -> int:
 
 
 def tokens_of_day(db: OrmSession, day: date) -> int:
-    """What the installation used on a day."""
+    """The installation's tokens on a day."""
     used = usage_of_day(db, day)
     return 0 if used is None else used.prompt_tokens + used.completion_tokens
 

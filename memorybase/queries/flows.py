@@ -36,7 +36,7 @@ from memorybase.models import (
 from memorybase.queries import keyword_index, sessions
 from memorybase.queries.joins import own_flow
 
-LINKS_OF_A_USE = 50  # about so many rows go with one of its uses
+LINKS_OF_A_USE = 50  # approximate number of rows that go with one of its uses
 SESSIONS_PAGE = 200
 _FLOWS = Keyset("flows", (Flow.created_at, Flow.id))
 _COLUMNS = core(Flow).c

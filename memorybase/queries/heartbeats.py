@@ -110,7 +110,7 @@ def delete(db: OrmSession, name: str) -> None:
 
 
 class HeldJobs(NamedTuple):
-    """What one worker holds: running jobs, their messages, and when the first of them started."""
+    """Jobs of one worker: running jobs, their messages, and the start of the first of them."""
 
     jobs: int
     messages: int
@@ -121,7 +121,7 @@ NOTHING_HELD = HeldJobs(0, 0, None)
 
 
 def held_by_owner(db: OrmSession) -> dict[str, HeldJobs]:
-    """What each owner of leases holds."""
+    """The jobs of each owner of leases."""
     numbers = sa.func.count(), sa.func.sum(IngestionJob.total), sa.func.min(IngestionJob.started_at)
     rows = db.execute(
         sa.select(SessionProgress.lease_owner, *numbers)

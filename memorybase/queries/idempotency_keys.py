@@ -40,8 +40,9 @@ def has_expired(db: OrmSession, now: datetime) -> bool:
 
 
 def delete_expired(db: OrmSession, now: datetime, *, limit: int) -> int:
-    """Delete at most `limit` expired rows, without those that another sweeper has locked; how many."""
-    # In a statement of its own: as a subquery of the deletion, PostgreSQL may run it again for each row,
+    """Delete at most `limit` expired rows, without those that another sweeper has locked. Returns the number
+    deleted."""
+    # In a separate statement: as a subquery of the deletion, PostgreSQL may run it again for each row,
     # and each run skips what the one before has locked.
     keys = [tuple(row) for row in db.execute(_expired(now).limit(limit).with_for_update(skip_locked=True))]
     key = sa.tuple_(IdempotencyKey.user_id, IdempotencyKey.key_hash)

@@ -67,7 +67,7 @@ class JobFilter:
 
 
 class JobPlace(NamedTuple):
-    """Where a job is, and why the action leaves it alone; None: it takes it."""
+    """Location of a job, and why the action skips it; None: it takes it."""
 
     id: UUID
     memory_base_id: UUID
@@ -157,7 +157,7 @@ def _joined(statement: AnySelect, user_id: UUID, wanted: JobFilter) -> AnySelect
 
 
 def _of_session(session_id: str) -> sa.ColumnElement[bool]:
-    """By the progress that a job is of, which follows a rename."""
+    """The session's jobs, by the progress row that they belong to, which follows a rename."""
     return Job.progress_id.in_(sa.select(SessionProgress.id).where(SessionProgress.session_id == session_id))
 
 

@@ -32,7 +32,7 @@ Job = IngestionJob
 
 
 class JobRow(NamedTuple):
-    """What captures, claims and advances need of a job."""
+    """The columns of a job that captures, claims and advances need."""
 
     id: UUID
     memory_base_id: UUID
@@ -147,7 +147,7 @@ def is_active_in_session(base_id: UUID) -> sa.ColumnElement[bool]:
 
 
 def count_active(db: OrmSession, base_id: UUID, generation: int) -> int:
-    """How many active jobs a generation has."""
+    """Number of active jobs of a generation."""
     mine = (Job.memory_base_id == base_id, Job.generation == generation, IS_ACTIVE)
     return db.scalar(sa.select(sa.func.count()).select_from(Job).where(*mine)) or 0
 
@@ -189,7 +189,7 @@ def start(db: OrmSession, job: JobRow, epoch: int, now: datetime) -> JobRow:
             "state": started.state,
             "epoch": epoch,
             "attempts": started.attempts,
-            "started_at": job.started_at if job.started_at and job.stored_chunks else now,  # else it goes on
+            "started_at": job.started_at if job.started_at and job.stored_chunks else now,  # else it continues
             "embedding_started": False,
             "batched": False,
         },
@@ -222,7 +222,7 @@ def claims_that_hold(db: OrmSession, claims: Collection[tuple[UUID, int]]) -> se
 
 
 class Totals(NamedTuple):
-    """What a job embeds: messages, and their chunks."""
+    """Size of a job: messages to embed, and their chunks."""
 
     messages: int = 0
     chunks: int = 0
@@ -343,7 +343,7 @@ def _cancel(db: OrmSession, which: Condition, now: datetime, reason: str) -> Non
 
 
 def _cancel_queued(db: OrmSession, which: Condition, now: datetime, reason: str) -> int:
-    """A page of them; how many."""
+    """Cancel a page of them, and return their number."""
     # Without waiting, so in any order: whoever has locked one is about to claim it, or to notify a worker of it.
     queued = sa.select(Job.id).where(which, IS_LAST_IN_BASE).limit(CANCEL_PAGE)
     ids = db.scalars(queued.with_for_update(key_share=True, skip_locked=True)).all()
@@ -362,7 +362,7 @@ def has_ended(db: OrmSession, before: datetime) -> bool:
 
 
 def delete_ended(db: OrmSession, before: datetime, *, limit: int) -> int:
-    """Delete jobs that ended before then, the earliest first; how many.
+    """Delete jobs that ended before then, the earliest first, and return their number.
 
     A failed job that is the last one of its session stays: it is why the session's state is failed.
     """

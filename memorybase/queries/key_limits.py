@@ -26,7 +26,7 @@ from memorybase.models import (
 
 
 class EndUser(NamedTuple):
-    """Whose a row is."""
+    """End user that a row belongs to."""
 
     end_user_id: str | None
 
@@ -86,7 +86,7 @@ def end_user_of_chat(db: OrmSession, flow_id: UUID, node_id: str, chat_id: str) 
 
 
 def end_user_of_row(db: OrmSession, kind: IdKind, row_id: UUID) -> EndUser | None:
-    """Of the session that a message, run or node execution belongs to."""
+    """The end user of the session that a message, run or node execution belongs to."""
     table = _TABLES[kind]
     same = (Session.flow_id == table.flow_id) & (Session.session_id == table.session_id)
     row = db.execute(sa.select(Session.end_user_id).join(table, same).where(table.id == row_id)).one_or_none()

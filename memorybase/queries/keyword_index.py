@@ -38,7 +38,7 @@ _INSERT_ARRAYS = sa.insert(core(Posting)).from_select(
 
 
 class Occurrences(NamedTuple):
-    """Where a term occurs and how often, ordered by position."""
+    """Positions of a term and its number of occurrences at each, ordered by position."""
 
     positions: NDArray[np.int64]
     times: NDArray[np.float64]
@@ -96,8 +96,8 @@ def _remove(db: OrmSession, first: int, last: int) -> None:
 
 
 def remove_rows(db: OrmSession, session: SessionRow, *, limit: int) -> int:
-    """Remove up to `limit` rows of the postings and speakers of a session that nobody reads any more, with all of the
-    last message; how many."""
+    """Remove up to `limit` rows of the postings and speakers of a session that nobody reads any more, with all rows of
+    the last message. Returns the number removed."""
     first, last = session.first_position + 1, session.first_position + session.last_seq
     in_blocks = Posting.position.between(posting_blocks.key(last), posting_blocks.key(first))
     removed = _remove_singles(db, first, last, limit=limit)
@@ -108,7 +108,7 @@ def remove_rows(db: OrmSession, session: SessionRow, *, limit: int) -> int:
 
 
 def _remove_singles(db: OrmSession, first: int, last: int, *, limit: int) -> int:
-    """By a range of the index: a tenth of the time of single rows."""
+    """Remove by a range of the index, which takes a tenth of the time of single rows."""
     of_range = sa.select(Posting.position).where(Posting.position.between(first, last)).order_by(Posting.position)
     bound = db.scalar(of_range.offset(limit - 1).limit(1))
     some = sa.delete(Posting).where(Posting.position.between(first, last if bound is None else bound))
@@ -173,7 +173,7 @@ def collected(db: OrmSession, flow_id: UUID) -> Collected:
 
 
 def counts(db: OrmSession, terms: Collection[int]) -> dict[int, int]:
-    """In how many messages each term occurs."""
+    """Number of messages with each term."""
     rows = engine.connection(db).execute(_COUNTS, {"terms": terms})
     return dict.fromkeys(terms, 0) | {row[0]: int(row[1]) for row in rows}
 
@@ -223,9 +223,9 @@ def occurrences_at(db: OrmSession, terms: Collection[int], positions: Collection
 
 
 def positions_of(db: OrmSession, terms: Collection[int], *, forms: int, most: int) -> list[int]:
-    """The positions with any of these terms; if there are more than `most`, more than so many of them. `forms`: so many
-    of the terms a message may have."""
-    limit = (most + 1) * forms  # of rows; so many rows are of more than `most` positions
+    """The positions with any of these terms; if there are more than `most`, a few more than that. `forms`: the number
+    of the terms that a message may have."""
+    limit = (most + 1) * forms  # of rows: this many rows have more than `most` positions
     found: set[int] = set()
     for some in pages(terms):
         for each in _occurrences(db, _anywhere(limited=True), some, {"limit": limit}).values():
@@ -301,7 +301,7 @@ def _occurrences(
 
 
 def _sorted(postings: NDArray[np.int64]) -> Occurrences:
-    """In the order of their positions: an aggregate has no guaranteed order."""
+    """In the order of their positions, because an aggregate has no guaranteed order."""
     positions, times = postings[np.argsort(postings[:, 0])].T
     return Occurrences(positions, times.astype(np.float64))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-# What is PostgreSQL's own state for a lock that somebody else has.
+# PostgreSQL's state for a lock that somebody else has.
 _LOCKED = "55P03"
 
 _BEGIN = (
@@ -61,7 +61,7 @@ _ABANDON = (
 
 
 def partitions(db: OrmSession, table: str) -> int:
-    """How many partitions the table has; 0 if it is one table, or there is none."""
+    """Number of partitions of the table; 0 if it is one table, or there is none."""
     statement = sa.text("SELECT count(*) FROM pg_inherits WHERE inhparent = to_regclass(:table)")
     return int(db.scalar(statement, {"table": table}) or 0)
 
@@ -109,7 +109,7 @@ def abandon(db: OrmSession) -> None:
 
 
 def lock(db: OrmSession, seconds: int) -> bool:
-    """Lock the table for this transaction alone; False if others keep it for so long."""
+    """Lock the table for this transaction alone; False if others hold it longer than `seconds`."""
     try:
         with db.begin_nested():
             _run(db, (f"SET LOCAL lock_timeout = '{seconds}s'", "LOCK TABLE postings IN ACCESS EXCLUSIVE MODE"))

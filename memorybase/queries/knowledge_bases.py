@@ -31,7 +31,7 @@ class StoredDocument(NamedTuple):
 
 
 class DocumentFacts(NamedTuple):
-    """What decides whether a document's chunk may be a hit."""
+    """Data that decides whether a document's chunk may be a hit."""
 
     id: UUID
     knowledge_base_id: UUID
@@ -192,7 +192,7 @@ def count_chunks(db: OrmSession, knowledge_base_id: UUID) -> int:
 
 
 def ordinary_knowledge_bases(db: OrmSession) -> list[KnowledgeBase]:
-    """Of every user, without those being deleted."""
+    """Ordinary knowledge bases of every user, without those being deleted."""
     living = (KnowledgeBase.memory_base_id.is_(None), KnowledgeBase.deleting_at.is_(None))
     return list(db.scalars(sa.select(KnowledgeBase).where(*living).order_by(KnowledgeBase.id)))
 

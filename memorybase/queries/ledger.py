@@ -64,7 +64,7 @@ def record(
     now: datetime,
     repaired: bool,
 ) -> tuple[int, int]:
-    """Write entries; how many messages and chunks the ledger gained.
+    """Write ledger entries. Returns the number of messages and chunks that the ledger gained.
 
     `ingested_at` is now. A repair keeps the entry's time, and a build takes over the serving generation's. An ingestion
     overwrites it: an existing entry dates from before the message was deleted.
@@ -374,7 +374,7 @@ def _settled(progress_id: UUID | sa.SQLColumnExpression[UUID]) -> sa.Exists:
 
 
 def chunks_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> int:
-    """How many chunks of a session all generations hold, according to the ledger."""
+    """Number of chunks of a session in all generations, according to the ledger."""
     row = SessionProgress
     total = db.scalar(
         sa.select(sa.func.sum(LedgerEntry.chunks))
@@ -385,7 +385,7 @@ def chunks_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> int:
 
 
 def chunks_of_messages(db: OrmSession, flow_id: UUID, session_id: str, ids: Collection[UUID]) -> int:
-    """How many chunks of these messages of a session all generations hold, according to the ledger."""
+    """Number of chunks of these messages of a session in all generations, according to the ledger."""
     row = SessionProgress
     held = sa.select(sa.func.sum(Entry.chunks)).join(row, row.id == Entry.progress_id)
     mine = (row.flow_id == flow_id, row.session_id == session_id)

@@ -51,7 +51,7 @@ _BASES: dict[MemoryBaseOrder, Keyset] = {
 
 
 class MemoryBaseStatus(StrEnum):
-    """What is going on with a memory base: the last of these that is true."""
+    """Status of a memory base: the last of these that is true."""
 
     READY = "ready"
     PENDING = "pending"
@@ -109,7 +109,7 @@ def bases_page(
         conditions.append(_status(failing, pending=_pending(db, 1)) == query.status)
     keys = keys.where(*conditions)
     found = fetch_page(db, keys, keys, _BASES[query.order], request)
-    # The numbers of the page alone: beside them a database computes those of every row that an offset skips.
+    # The numbers of the page alone: otherwise a database computes those of every row that an offset skips.
     ids = [row.id for row in found.rows]
     numbers = {row.MemoryBase.id: row for row in db.execute(_bases(db, count_to, failing).where(Base.id.in_(ids)))}
     return replace(found, rows=[numbers[each] for each in ids if each in numbers])

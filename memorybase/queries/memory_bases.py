@@ -41,7 +41,7 @@ COMPARE_LIMIT = 50
 
 
 class Projection(NamedTuple):
-    """What jobs need of a generation. It never changes."""
+    """The data of a generation that jobs need. It never changes."""
 
     memory_base_id: UUID
     generation: int
@@ -55,7 +55,7 @@ class Projection(NamedTuple):
 
 
 class BaseRow(NamedTuple):
-    """What a capture, a claim or an advance needs of a memory base."""
+    """The data of a memory base that a capture, a claim or an advance needs."""
 
     id: UUID
     user_id: UUID
@@ -243,7 +243,7 @@ def fetch_any_base(db: OrmSession, base_id: UUID) -> MemoryBase | None:
 
 
 def begin_deletion(db: OrmSession, base_id: UUID, now: datetime) -> None:
-    """From this commit on the base is not found, and its jobs are cancelled."""
+    """After this commit the base is not found, and its jobs are cancelled."""
     base = lock_base(db, base_id)
     if base is not None and base.deleting_at is None:
         base.deleting_at = now
@@ -276,8 +276,8 @@ def delete_base(db: OrmSession, base_id: UUID) -> None:
 
 
 def bases_to_compare(db: OrmSession, now: datetime, *, away: Collection[VectorStoreName]) -> list[tuple[UUID, str]]:
-    """Bases without active work that are due to be compared, each with the name of its collection; none in a store
-    that is away, which would keep the others from their turn."""
+    """Bases without active work that are due to be compared, each with the name of its collection. Leaves out those in
+    an unreachable store, which would keep the others from their turn."""
     busy = sa.exists().where(IngestionJob.memory_base_id == MemoryBase.id, IS_ACTIVE)
     marked = sa.exists().where(
         SessionProgress.memory_base_id == MemoryBase.id,
@@ -308,7 +308,7 @@ def fetch_generation(db: OrmSession, base_id: UUID, generation: int) -> Generati
 
 
 def projection(db: OrmSession, base: BaseRow, generation: int) -> Projection:
-    """What jobs need of a generation of the base."""
+    """The data of a generation of the base that jobs need."""
     if base.written.generation == generation:
         return base.written
     found = records.fetch_one(db, Projection, _PROJECTION, {"base_id": base.id, "generation": generation})

@@ -108,7 +108,7 @@ def _due(now: datetime) -> sa.Select[MemoryMap]:
 
 
 def lengths(db: OrmSession, base_id: UUID, generation: int) -> dict[UUID, int]:
-    """How many messages the generation holds of each session, by its row."""
+    """Number of messages that the generation holds of each session, by its row."""
     rows = db.execute(
         sa.select(_Progress.id, _Progress.total_processed).where(
             _Progress.memory_base_id == base_id, _Progress.generation == generation
@@ -118,7 +118,7 @@ def lengths(db: OrmSession, base_id: UUID, generation: int) -> dict[UUID, int]:
 
 
 def held_messages(db: OrmSession, base_id: UUID, generation: int) -> int:
-    """How many messages the generation holds."""
+    """Number of messages that the generation holds."""
     total = db.scalar(
         sa.select(sa.func.sum(_Progress.total_processed)).where(
             _Progress.memory_base_id == base_id, _Progress.generation == generation
@@ -128,7 +128,7 @@ def held_messages(db: OrmSession, base_id: UUID, generation: int) -> int:
 
 
 def ingested_since(db: OrmSession, base_id: UUID, generation: int, since: datetime) -> int:
-    """How many messages were ingested after that time."""
+    """Number of messages that were ingested after that time."""
     found = db.scalar(
         sa.select(sa.func.count())
         .select_from(LedgerEntry)
@@ -189,7 +189,7 @@ NO_POINTS = Counts(0, 0, 0)
 
 
 def counts(db: OrmSession, base: MemoryBase, generation: int, since: datetime) -> Counts:
-    """How many points there are, and how many of their messages were edited after that time."""
+    """Number of points, and of those whose messages were edited after that time."""
     edited = sa.func.sum(sa.case((Message.edited_at > since, 1), else_=0))
     points, shown, changed = db.execute(
         sa.select(sa.func.count(), sa.func.count(Message.id), edited)

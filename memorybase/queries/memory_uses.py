@@ -1,4 +1,4 @@
-"""Memory uses: what models were given, by run and node."""
+"""SQL for memory uses: the memory that models were given, by run and node."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def put_use(db: OrmSession, values: Mapping[str, Any], message_ids: Collection[U
 
 
 def use_of_node(db: OrmSession, flow_id: UUID, run_id: UUID, node_id: str) -> MemoryUse | None:
-    """What the model of a node was given in a run."""
+    """The memory that the model of a node was given in a run."""
     mine = (MemoryUse.flow_id == flow_id, MemoryUse.run_id == run_id, MemoryUse.node_id == node_id)
     return db.scalar(sa.select(MemoryUse).where(*mine))
 
@@ -110,7 +110,7 @@ def uses_with_text(
 
 
 def count_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> int:
-    """How many uses a session and its runs have."""
+    """Number of uses of a session and its runs."""
     found = ids_of_session(flow_id, session_id).subquery()
     return db.scalar(sa.select(sa.func.count()).select_from(found)) or 0
 
@@ -122,12 +122,13 @@ def end_users_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> set[
 
 
 def delete_uses_of_end_user(db: OrmSession, user_id: UUID, end_user_id: str, *, limit: int) -> int:
-    """Delete up to `limit` uses that were asked for this person, in all of the user's flows; how many."""
+    """Delete up to `limit` uses that were asked for this person, in all of the user's flows. Returns the number
+    deleted."""
     return delete_uses(db, sa.select(MemoryUse.id).where(*_of_end_user(user_id, end_user_id)).limit(limit))
 
 
 def count_outside_sessions(db: OrmSession, user_id: UUID, end_user_id: str) -> int:
-    """How many uses were asked for this person in chats and in sessions that are not stored."""
+    """Number of uses that were asked for this person in chats and in sessions that are not stored."""
     its = (Session.flow_id == MemoryUse.flow_id, Session.session_id == MemoryUse.session_id)
     stored = sa.exists().where(*its, Session.deleted_at.is_(None))
     statement = sa.select(sa.func.count()).select_from(MemoryUse)
@@ -142,13 +143,14 @@ def _of_end_user(user_id: UUID, end_user_id: str) -> tuple[sa.ColumnElement[bool
 def delete_uses(
     db: OrmSession, ids: sa.Select[UUID] | sa.CompoundSelect[UUID] | Collection[UUID], *unless: sa.ColumnElement[bool]
 ) -> int:
-    """Delete these uses, but not those of which a condition is true; how many."""
+    """Delete these uses, but not those of which a condition is true. Returns the number deleted."""
     delete = sa.delete(MemoryUse).where(MemoryUse.id.in_(ids), *(~each for each in unless))
     return rows_affected(db, delete.execution_options(synchronize_session=False))
 
 
 def rename_session(db: OrmSession, session: SessionRow, rename: Rename, *, limit: int) -> int:
-    """Let up to `limit` uses that were asked for a session under its former id be asked for it; how many."""
+    """Move up to `limit` uses that were asked for a session under its former id to the new id. Returns the number
+    moved."""
     mine = (MemoryUse.flow_id == session.flow_id, MemoryUse.session_id == rename.former_id)
     some = sa.select(MemoryUse.id).where(*mine, MemoryUse.recorded_at <= rename.renamed_at).limit(limit)
     change = sa.update(MemoryUse).where(MemoryUse.id.in_(some.scalar_subquery())).values(session_id=session.session_id)
@@ -251,7 +253,8 @@ def delete_uses_of_node(db: OrmSession, flow_id: UUID, node_id: str, *, limit: i
 
 
 def redact_uses(db: OrmSession, flow_id: UUID, message_ids: Messages, *, limit: int | None = None) -> int:
-    """Redact a flow's deleted messages in every use that holds them, or `limit` times; how many times."""
+    """Redact a flow's deleted messages in every use that holds them, or in `limit` places. Returns the number
+    redacted."""
     condition = sa.and_(MemoryUseMessage.flow_id == flow_id, MemoryUseMessage.message_id.in_(message_ids))
     found = sa.select(MemoryUseMessage.use_id, MemoryUseMessage.message_id).where(condition)
     links = db.execute(found.limit(limit)).all()
@@ -301,7 +304,7 @@ def uses_page(db: OrmSession, flow_id: UUID, message_id: UUID, request: PageRequ
 
 
 def runs_with(db: OrmSession, flow_id: UUID, message_id: UUID) -> int:
-    """In how many runs a model was given the message."""
+    """Number of runs in which a model was given the message."""
     held = sa.and_(MemoryUseMessage.use_id == MemoryUse.id, MemoryUseMessage.message_id == message_id)
     statement = sa.select(sa.func.count(sa.distinct(MemoryUse.run_id))).join(MemoryUseMessage, held)
     return db.scalar(statement.where(MemoryUse.flow_id == flow_id)) or 0

@@ -23,7 +23,8 @@ _NEWEST_FIRST = Keyset("message-changes", (MessageChange.number, MessageChange.i
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """By whom a change is made, the name of an API key, and why. `batch_id`: changes that are made together."""
+    """Author of a change, which is the name of an API key, and its reason. `batch_id`: changes that are made
+    together."""
 
     by: str | None = None
     reason: str | None = None

@@ -38,7 +38,7 @@ from memorybase.queries.sessions import SessionRow
 
 
 class KnownMessage(NamedTuple):
-    """What a repeated capture needs to know of a stored message."""
+    """The data of a stored message that a repeated capture needs."""
 
     id: UUID
     flow_id: UUID
@@ -92,7 +92,7 @@ class MessageQuery:
 
 
 def count_within(sizes: Sequence[MessageSize], max_bytes: int) -> int:
-    """How many of the first messages fit within these bytes together; at least one if there is one."""
+    """Number of the first messages that fit within these bytes together; at least one if there is one."""
     totals = accumulate(size.text_bytes for size in sizes)
     return sum(number == 0 or total <= max_bytes for number, total in enumerate(totals))
 
@@ -147,7 +147,7 @@ def known_messages(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, KnownMes
 
 
 def rename_parents(db: OrmSession, session: SessionRow, new_ids: Mapping[UUID, UUID]) -> None:
-    """Messages were stored under other ids than those by which their replies, captured before, name them."""
+    """Point replies that arrived first at the ids under which their parents have now been stored."""
     in_session = Message.session_uuid == session.id
     found: set[UUID | None] = set()
     for some in batches.pages(new_ids):
@@ -196,7 +196,7 @@ def fetch_message(db: OrmSession, user_id: UUID, message_id: UUID) -> Message | 
 def count_counted(
     db: OrmSession, *, flow_id: UUID, session_id: str, capture: Capture, after_seq: int, at_most: int
 ) -> int:
-    """How many counted messages lie beyond a seq; counts up to `at_most`, which bounds the cost."""
+    """Number of counted messages beyond a seq; counts up to `at_most`, which bounds the cost."""
     parameters = {"flow_id": flow_id, "session_id": session_id, "after_seq": after_seq, "at_most": at_most}
     count: int = records.execute(db, _count_counted(capture), parameters).scalar_one()
     return count
@@ -395,7 +395,7 @@ def _in_state(state: MessageState, base: MemoryBase | None) -> sa.ColumnElement[
 
 
 def failed_among(db: OrmSession, base: MemoryBase, ids: Collection[UUID]) -> set[UUID]:
-    """At most a page of ids."""
+    """The failed ones among these messages, at most a page of ids."""
     return set(db.scalars(sa.select(Message.id).where(Message.id.in_(ids), _in_state("failed", base))))
 
 

@@ -79,7 +79,7 @@ def executions_with_text(
 
 
 def count_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
-    """How many executions a session has, and how many messages their contexts hold."""
+    """Number of a session's executions, and of the messages in their contexts."""
     if db.get_bind().dialect.name == "sqlite":
         context_length = sa.func.json_array_length(NodeExecution.outputs, "$.context")
     else:

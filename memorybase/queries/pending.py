@@ -84,7 +84,7 @@ def sessions_behind(db: OrmSession, after: SessionBehind | None, limit: int) -> 
 
 
 def mark_passed(db: OrmSession, found: Sequence[SessionBehind]) -> int:
-    """Mark those of these sessions that every memory base has passed; how many. Waits for no lock."""
+    """Mark those of these sessions that every memory base has passed, and return their number. Waits for no lock."""
     # A memory base is created under its flow's lock, so that the update sees it or finds the flow locked.
     flows = sa.select(Flow.id).where(Flow.id.in_({each.flow_id for each in found}))
     free = set(db.scalars(flows.with_for_update(read=True, skip_locked=True)))

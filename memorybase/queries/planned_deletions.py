@@ -43,7 +43,7 @@ def add(db: OrmSession, session_uuids: Sequence[UUID], batch_id: UUID, user_id: 
 
 
 def withdraw(db: OrmSession, user_id: UUID, batch_id: UUID) -> int:
-    """Keep the sessions of a batch whose deletion has not started; how many."""
+    """Cancel the planned deletion of a batch's sessions that has not started. Returns the number kept."""
     mine = (PlannedDeletion.batch_id == batch_id, PlannedDeletion.user_id == user_id)
     return rows_affected(db, sa.delete(PlannedDeletion).where(*mine, PlannedDeletion.started.is_(False)))
 
@@ -62,7 +62,7 @@ def due(db: OrmSession, now: datetime, *, limit: int) -> list[Planned]:
 
 
 def start(db: OrmSession, session_uuid: UUID) -> bool:
-    """From now on it cannot be kept; False if it was withdrawn."""
+    """After this it cannot be kept; False if the deletion was cancelled."""
     row = sa.update(PlannedDeletion).where(PlannedDeletion.session_uuid == session_uuid)
     return rows_affected(db, row.values(started=True)) > 0
 
@@ -88,7 +88,7 @@ def add_bases(db: OrmSession, base_ids: Sequence[UUID], batch_id: UUID, user_id:
 
 
 def withdraw_bases(db: OrmSession, user_id: UUID, batch_id: UUID) -> int:
-    """Keep the memory bases of a batch that are not deleted; how many."""
+    """Cancel the planned deletion of a batch's memory bases that are not deleted. Returns the number kept."""
     kept = sa.select(MemoryBase.id).where(own_base(user_id))
     mine = (PlannedBaseDeletion.batch_id == batch_id,)
     return rows_affected(db, sa.delete(PlannedBaseDeletion).where(*mine, PlannedBaseDeletion.memory_base_id.in_(kept)))
@@ -111,6 +111,6 @@ def due_bases(db: OrmSession, now: datetime, *, limit: int) -> list[UUID]:
 
 
 def take_base(db: OrmSession, base_id: UUID, now: datetime) -> bool:
-    """From now on it cannot be kept; False if it was withdrawn, or planned again for later."""
+    """After this it cannot be kept; False if the deletion was cancelled, or planned again for later."""
     mine = (PlannedBaseDeletion.memory_base_id == base_id, PlannedBaseDeletion.due_at <= now)
     return rows_affected(db, sa.delete(PlannedBaseDeletion).where(*mine)) > 0

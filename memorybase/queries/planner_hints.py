@@ -1,4 +1,4 @@
-"""What keeps a database from a wrong plan, by name. Each says which plan needs it, and what in
+"""Hints that keep a database from a wrong plan, by name. Each says which plan needs it, and which test of
 `tests/integration/database/test_query_plans.py` fails without it."""
 
 from __future__ import annotations

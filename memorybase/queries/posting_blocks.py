@@ -172,7 +172,7 @@ def pack_positions(db: OrmSession, first: int, last: int) -> None:
 
 
 class Place(NamedTuple):
-    """Where a row is in the order of the index on positions: blocks first."""
+    """Position of a row in the index on positions: blocks first."""
 
     position: int
     term: int
@@ -209,8 +209,8 @@ def without_message(db: OrmSession, rows: Sequence[StoredRow]) -> set[int]:
 
 
 def remove_without_message(db: OrmSession, rows: Sequence[StoredRow]) -> int:
-    """Delete these postings as far as no message has their position; how many rows that changes. The caller has locked
-    the rows: what a capture adds to one is committed together with its message."""
+    """Delete these postings as far as no message has their position, and return the number of changed rows. The caller
+    has locked the rows: a capture's addition to one is committed together with its message."""
     gone = without_message(db, rows)
     deleted: list[tuple[int, int]] = []
     shortened: list[tuple[int, int, str]] = []
@@ -234,7 +234,7 @@ class Unpacked(NamedTuple):
 
 
 def unpacked_sessions(db: OrmSession, *, messages: int, idle_since: datetime, limit: int) -> list[Unpacked]:
-    """Sessions with at least so many such messages, and all of those that are idle, the longest idle first."""
+    """Sessions with at least `messages` such messages, and all of those that are idle, the longest idle first."""
     is_due = sa.or_(Session.last_seq - Session.packed_seq >= messages, Session.last_captured_at <= idle_since)
     of_session = sa.select(Session.flow_id, Session.session_id).where(Session.last_seq > Session.packed_seq, is_due)
     rows = db.execute(of_session.order_by(Session.last_captured_at).limit(limit)).all()

@@ -1,4 +1,4 @@
-"""Preparations: what is still to be done for each session of a memory base's flow, and the statements of a page."""
+"""SQL for preparations: pending work on each session of a memory base's flow, and the statements of a page."""
 
 from __future__ import annotations
 

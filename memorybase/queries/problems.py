@@ -1,4 +1,4 @@
-"""What is wrong with a user's memory bases, each in one bounded query for all of them."""
+"""SQL for problems of a user's memory bases, each in one bounded query for all of them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def lost(db: OrmSession, user_id: UUID, limit: int) -> Rows:
 
 
 def rebuilt(db: OrmSession, since: datetime, user_id: UUID | None) -> tuple[int, int]:
-    """Of the memory bases of the user, or of all, those whose store is known to be complete since then; and all."""
+    """Number of memory bases of the user, or of all, whose store is known to be complete since then; and of all."""
     is_whole = sa.and_(Base.mismatch == sa.false(), Base.mismatch_checked_at >= since)
     is_done = sa.and_(Base.building.is_(None), sa.or_(Generation.created_at >= since, is_whole))
     statement = sa.select(sa.func.count().filter(is_done), sa.func.count()).join(Generation, SERVES)

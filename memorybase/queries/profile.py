@@ -1,7 +1,8 @@
-"""SQL for what a person said: user messages of some sessions, bounded by the index on a session's dialogue.
+"""SQL for messages in which a person describes themselves: user messages of some sessions, bounded by the index on a
+session's dialogue.
 
-The newest sessions are read from their newest message on, and the oldest from their first, until so many messages are
-read. Pinned messages come from their partial index, whatever their age.
+The newest sessions are read from their newest message on, and the oldest from their first, up to a number of messages.
+Pinned messages come from their partial index, whatever their age.
 """
 
 from __future__ import annotations

@@ -26,14 +26,14 @@ from memorybase.models import (
 
 
 class Counter(NamedTuple):
-    """What of a quota was granted, since which recount."""
+    """Granted units of a quota, since which recount."""
 
     granted: int
     epoch: int
 
 
 class Subject(NamedTuple):
-    """Whose counter is due for a recount."""
+    """Owner of a counter that is due for a recount."""
 
     subject_id: UUID
     quota: str
@@ -69,7 +69,7 @@ def key_of_user(db: OrmSession, user_id: UUID, key_id: UUID) -> ApiKey | None:
 
 
 def set_quotas_of_key(db: OrmSession, subject_id: UUID, quotas: Mapping[str, int] | None) -> None:
-    """Of the key and of those that it was rotated into: during an overlap several are valid."""
+    """Set the quotas of the key and of those that it was rotated into: during an overlap several are valid."""
     rotated = (ApiKey.id == subject_id) | (ApiKey.quota_subject == subject_id)
     db.execute(sa.update(ApiKey).where(rotated).values(quotas=quotas))
 
@@ -117,7 +117,7 @@ class Granted(NamedTuple):
 
 
 def granted_now(db: OrmSession, windows: Collection[datetime], user_id: UUID | None) -> list[Granted]:
-    """Of the user, or of every user; without those of revoked keys."""
+    """Granted units of the user, or of every user, without those of revoked keys."""
     is_key = QuotaCounter.subject_id != QuotaCounter.user_id
     mine = sa.func.coalesce(ApiKey.quota_subject, ApiKey.id) == QuotaCounter.subject_id
     is_valid = sa.and_(is_key, mine, ApiKey.user_id == QuotaCounter.user_id, ApiKey.revoked_at.is_(None))
@@ -143,14 +143,14 @@ def granted_now(db: OrmSession, windows: Collection[datetime], user_id: UUID | N
 
 
 def one_less(db: OrmSession, subject_id: UUID, quota: str, window_start: datetime) -> None:
-    """Of a counter that no process holds slices of."""
+    """Take one unit off a counter of which no process holds slices."""
     changed = sa.update(QuotaCounter).where(*_counter(subject_id, quota, window_start), QuotaCounter.granted > 0)
     db.execute(changed.values(granted=QuotaCounter.granted - 1))
 
 
 def delete_counters(db: OrmSession, *, before: datetime, after: datetime, limit: int) -> int:
-    """Delete at most `limit` counters of windows that began before or after these times; how many. Those without a
-    window stay."""
+    """Delete at most `limit` counters of windows that began before or after these times, and return their number. Those
+    without a window stay."""
     found = sa.select(*_KEY).where(*_over(before, after)).limit(limit)
     return rows_affected(db, sa.delete(QuotaCounter).where(sa.tuple_(*_KEY).in_(found)))
 
@@ -168,7 +168,7 @@ def due_recounts(db: OrmSession, now: datetime, *, limit: int) -> list[Subject]:
 
 
 def put_off_recount(db: OrmSession, subject_id: UUID, quota: str, recount_at: datetime) -> int | None:
-    """Claim the recount of a counter until then; what was granted by now. None if the counter is gone."""
+    """Claim the recount of a counter until then, and return the granted units. None if the counter is gone."""
     mine = (QuotaCounter.subject_id == subject_id, QuotaCounter.quota == quota)
     changed = sa.update(QuotaCounter).where(*mine).values(recount_at=recount_at)
     return db.scalar(changed.returning(QuotaCounter.granted))
@@ -211,7 +211,7 @@ def add_end_user(db: OrmSession, row: Mapping[str, Any]) -> None:
 
 
 def add_end_users_of_user(db: OrmSession, user_id: UUID, now: datetime) -> int:
-    """All that the user has stored something of, unless they are there; how many."""
+    """Add every end user with stored data of the user, unless they are there. Returns the number added."""
     people = _people(user_id).subquery()
     columns = (sa.literal(user_id, sa.Uuid()), people.c.end_user_id, sa.literal(user_id, sa.Uuid()), sa.literal(now))
     known = insert(db, QuotaEndUser).from_select(
@@ -221,14 +221,14 @@ def add_end_users_of_user(db: OrmSession, user_id: UUID, now: datetime) -> int:
 
 
 def delete_end_users_without_data(db: OrmSession, subject_id: UUID, user_id: UUID, before: datetime) -> int:
-    """Delete end users that were first seen before then and of whom nothing is stored; how many."""
+    """Delete end users that were first seen before then and have no stored data. Returns the number deleted."""
     gone = QuotaEndUser.end_user_id.not_in(_people(user_id))
     mine = (QuotaEndUser.subject_id == subject_id, QuotaEndUser.first_seen_at < before)
     return rows_affected(db, sa.delete(QuotaEndUser).where(*mine, gone))
 
 
 def delete_end_user(db: OrmSession, user_id: UUID, end_user_id: str) -> list[UUID]:
-    """Of the user and of its keys; the subjects that it counted for."""
+    """Delete the end user from the user's and its keys' counters. Returns the subjects that it counted for."""
     mine = (QuotaEndUser.user_id == user_id, QuotaEndUser.end_user_id == end_user_id)
     return list(db.scalars(sa.delete(QuotaEndUser).where(*mine).returning(QuotaEndUser.subject_id)))
 

@@ -77,7 +77,7 @@ def fetch(
 def ids_by_external_id(
     db: OrmSession, user_id: UUID, external_id: str, flow_id: UUID | None, since: datetime
 ) -> Sequence[UUID]:
-    """At most two deleted messages with this id of the caller."""
+    """At most two deleted messages with this external id."""
     found = _own(user_id, since).where(Kept.message["external_id"].as_string() == external_id)
     if flow_id is not None:
         found = found.where(Kept.flow_id == flow_id)
@@ -131,8 +131,8 @@ def has_before(db: OrmSession, moment: datetime) -> bool:
 
 
 def delete_before(db: OrmSession, moment: datetime, *, limit: int) -> int:
-    """Delete up to `limit` messages that were deleted before then and that no legal hold keeps, with their changes,
-    for good; how many."""
+    """Delete up to `limit` messages, with their changes, for good: those deleted before then that no legal hold keeps.
+    Returns the number deleted."""
     found = sa.select(Kept).where(*_is_over(moment)).order_by(Kept.deleted_at).limit(limit)
     return _delete_for_good(db, db.scalars(found).all())
 

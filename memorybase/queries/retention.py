@@ -41,7 +41,7 @@ PASS_RULES: tuple[PassRule, ...] = get_args(PassRule)  # receipts of erasures ar
 Pass = RetentionPass
 _IS_OPEN = sa.text("finished_at IS NULL")
 _NEWEST_FIRST = Keyset("retention-passes", (Pass.started_at, Pass.id), descending=True)
-# What a session has, and when it was stored.
+# A session's rows, and when they were stored.
 _STORED_AT: tuple[tuple[type[Any], Any], ...] = (
     (Message, Message.captured_at),
     (NodeExecution, NodeExecution.created_at),
@@ -51,7 +51,7 @@ ROWS = 500  # of which one look finds the sessions
 
 
 class Expiry(NamedTuple):
-    """What was captured until `before` has expired, by this rule."""
+    """A rule, and the time until which captured data has expired by it."""
 
     rule: Rule
     before: datetime
@@ -79,7 +79,7 @@ def share_flow(db: OrmSession, flow_id: UUID) -> Flow | None:
 
 
 def expiry_of(flow: Flow, session: SessionRow, now: datetime) -> Expiry | None:
-    """What has expired of the session, by the flow's rule or the session's own; None: nothing."""
+    """The expiry of the session, by the flow's rule or the session's own; None: nothing has expired."""
     found: list[Expiry] = []
     if flow.retain_days is not None:
         found.append(Expiry("flow", now - timedelta(days=flow.retain_days)))
@@ -149,12 +149,12 @@ def due_sessions(db: OrmSession, now: datetime, *, limit: int) -> list[DueSessio
     return [DueSession(*row) for row in db.execute(statement)]
 
 
-# What has expired of a flow.
+# Expired rows of a flow.
 
 
 def expired_sessions(db: OrmSession, flow: Flow, before: datetime, *, limit: int) -> tuple[list[str], bool]:
-    """Up to `limit` sessions with anything that was stored until then, without held ones; those of which nothing newer
-    is left first. Also whether these are all."""
+    """Up to `limit` sessions with anything that was stored until then, without held ones; first those that have nothing
+    newer. Also returns whether these are all."""
     of_flow = [Session.flow_id == flow.id, Session.deleted_at.is_(None)]
     if holds.has_any(db, flow.user_id):
         of_flow.append(~holds.session_held(flow.user_id))
@@ -214,14 +214,15 @@ def delete_executions(db: OrmSession, ids: Sequence[UUID]) -> None:
 
 
 def delete_uses(db: OrmSession, flow_id: UUID, session_id: str | None, before: datetime, *, limit: int) -> int:
-    """Delete up to `limit` uses of the session, or of no session, that were recorded until then; how many."""
+    """Delete up to `limit` uses of the session, or of no session, that were recorded until then. Returns the number
+    deleted."""
     mine = (MemoryUse.flow_id == flow_id, MemoryUse.session_id == session_id, MemoryUse.recorded_at <= before)
     page = sa.select(MemoryUse.id).where(*mine).order_by(MemoryUse.recorded_at).limit(limit)
     return rows_affected(db, sa.delete(MemoryUse).where(MemoryUse.id.in_(page)))
 
 
 def delete_empty_runs(db: OrmSession, session: SessionRow, before: datetime) -> int:
-    """Delete the session's runs of which nothing is left; how many."""
+    """Delete the session's runs that are empty now, and return their number."""
     mine = (Run.session_uuid == session.id, Run.created_at <= before)
     messages = sa.exists().where(Message.run_id == Run.id)
     executions = sa.exists().where(NodeExecution.session_uuid == Run.session_uuid, NodeExecution.run_id == Run.id)
@@ -241,7 +242,7 @@ def expired_chats(db: OrmSession, flow: Flow, before: datetime, *, limit: int) -
     return [(row[0], row[1]) for row in db.execute(statement)]
 
 
-# What a memory base forgets.
+# Rows that a memory base forgets.
 
 
 def captured_between(
@@ -264,7 +265,7 @@ def last_expired_seq(db: OrmSession, session: SessionRow, before: datetime) -> i
 
 
 def held_up_to(db: OrmSession, progress_id: UUID, seq: int) -> tuple[int, int]:
-    """How many messages up to this seq the ledger holds, and in how many chunks."""
+    """Number of messages up to this seq that the ledger holds, and of their chunks."""
     row = db.execute(
         sa.select(sa.func.count(), sa.func.sum(LedgerEntry.chunks))
         .join(Message, Message.id == LedgerEntry.message_id)
@@ -296,7 +297,7 @@ def lock_open_pass(db: OrmSession, rule: str, subject_id: UUID) -> Pass | None:
 
 
 def open_subjects(db: OrmSession, rule: str, *, before: datetime | None = None, limit: int) -> Sequence[UUID]:
-    """What the rule has an open pass for, of those that began before that time."""
+    """The subjects of the rule's open passes that began before that time."""
     mine = [Pass.rule == rule, Pass.finished_at.is_(None)]
     if before is not None:
         mine.append(Pass.started_at <= before)
@@ -331,7 +332,7 @@ def has_old_pass(db: OrmSession, *, kept: timedelta) -> bool:
 
 
 def delete_passes(db: OrmSession, *, kept: timedelta, limit: int) -> int:
-    """Delete up to `limit` receipts that were finished so long ago; how many."""
+    """Delete up to `limit` receipts that were finished longer ago than `kept`. Returns the number deleted."""
     return rows_affected(db, sa.delete(Pass).where(Pass.id.in_(_old_passes(db, kept).limit(limit))))
 
 
@@ -343,7 +344,7 @@ def _old_passes(db: OrmSession, kept: timedelta) -> sa.Select[UUID]:
 
 
 class ExpiredCounts(NamedTuple):
-    """How much has expired."""
+    """Numbers of expired rows."""
 
     sessions: int = 0
     messages: int = 0
@@ -370,7 +371,7 @@ def bases_with_rule(db: OrmSession, user_id: UUID, flow_id: UUID | None) -> Sequ
 
 
 def count_in_flow(db: OrmSession, flow: Flow, before: datetime) -> ExpiredCounts:
-    """What was stored in the flow until then."""
+    """Rows that were stored in the flow until then."""
     of_flow = (Session.flow_id == flow.id, Session.deleted_at.is_(None))
     free = (*of_flow, ~holds.session_held(flow.user_id))
     expired = (MESSAGE_OF_SESSION, Message.captured_at <= before)
@@ -394,7 +395,7 @@ def count_in_flow(db: OrmSession, flow: Flow, before: datetime) -> ExpiredCounts
 def count_in_expired_sessions(
     db: OrmSession, user_id: UUID, flow_id: UUID | None, now: datetime
 ) -> list[tuple[Flow, ExpiredCounts]]:
-    """What is stored in sessions whose own expiry has passed, by flow."""
+    """Rows of sessions whose own expiry has passed, by flow."""
     due = [Session.expires_at <= now, Session.deleted_at.is_(None), Flow.user_id == user_id, Flow.deleting_at.is_(None)]
     if flow_id is not None:
         due.append(Flow.id == flow_id)
@@ -419,7 +420,7 @@ def _count_in_expired(db: OrmSession, flow: Flow, now: datetime) -> ExpiredCount
 
 
 def count_in_base(db: OrmSession, base: MemoryBase, before: datetime) -> ExpiredCounts:
-    """What the serving generation of a memory base holds of messages that were captured until then."""
+    """Messages captured until then that the serving generation of a memory base holds."""
     expired = (
         LedgerEntry.memory_base_id == base.id,
         LedgerEntry.generation == base.serving,
@@ -432,12 +433,12 @@ def count_in_base(db: OrmSession, base: MemoryBase, before: datetime) -> Expired
 
 
 def _uses() -> sa.Select[Any]:
-    """How many uses the sessions that the caller names have."""
+    """Number of uses of the sessions that the caller names."""
     return sa.select(sa.func.count()).select_from(MemoryUse).join(Session, _of_session(MemoryUse))
 
 
 def _loose_uses(db: OrmSession, flow: Flow, before: datetime) -> int:
-    """How many uses of no session were recorded until then; none while a hold keeps anything of the flow."""
+    """Number of uses of no session that were recorded until then; none while a hold keeps anything of the flow."""
     if holds.has_any(db, flow.user_id, holds.keeps_anything_of(flow.id)):
         return 0
     mine = (MemoryUse.flow_id == flow.id, MemoryUse.session_id.is_(None), MemoryUse.recorded_at <= before)
@@ -453,7 +454,7 @@ def _of_session(table: type[Any], session: Any = Session) -> sa.ColumnElement[bo
 
 
 def _chunks() -> sa.Select[Any]:
-    """How many chunks of messages all generations hold; the caller joins the session by its condition."""
+    """Number of chunks of messages in all generations; the caller joins the session by its condition."""
     return (
         sa.select(sa.func.sum(LedgerEntry.chunks))
         .select_from(LedgerEntry)

@@ -26,7 +26,7 @@ _RUNS = Keyset("runs", (Run.created_at, Run.id), descending=True)
 
 
 class KnownRun(NamedTuple):
-    """What a repeated capture needs to know of a stored run."""
+    """The data of a stored run that a repeated capture needs."""
 
     id: UUID
     flow_id: UUID

@@ -104,7 +104,7 @@ class Target(NamedTuple):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Of the statements on a target."""
+        """Parameters of the statements on a target."""
         return {"base": self.memory_base_id, "generation": self.generation, "flow": self.flow_id}
 
 
@@ -196,7 +196,7 @@ class Held(NamedTuple):
 def held_in_sessions(
     db: OrmSession, target: Target, *, session_id: str | None, end_user_id: str | None, at_most: int
 ) -> dict[UUID, Held] | None:
-    """What the serving generation holds of a session or an end user; None for more than `at_most` of either."""
+    """Messages of a session or an end user in the serving generation; None for more than `at_most` of either."""
     # The sessions first: in one statement SQLite might read every message of the flow.
     sessions = sessions_of(db, target.flow_id, session_id=session_id, end_user_id=end_user_id, at_most=at_most)
     if sessions is None:
@@ -247,9 +247,10 @@ def _pinned(*, of_session: bool, of_user: bool) -> sa.Select[int]:
 
 
 class Features(NamedTuple):
-    """What decides whether and how high a message is a hit.
+    """Data that decides whether and how high a message is a hit.
 
-    `chunks`: how many the serving generation holds of this version, by its ledger; None: it does not hold this version.
+    `chunks`: the number that the serving generation holds of this version, by its ledger; None: it does not hold this
+    version.
     """
 
     id: UUID
@@ -387,7 +388,7 @@ def _turns_at() -> sa.Select[bool, int, str, str, str | None, int, int, int]:
 
 
 def fetch_contents(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, Any]:
-    """What these messages of the flow say, without those that are muted; cheaper than whole messages."""
+    """The contents of these messages of the flow, without muted ones; cheaper than whole messages."""
     rows = _rows(db, _contents(), {"ids": ids})
     return {id_: content for id_, of_flow, content in rows if of_flow == flow_id}
 

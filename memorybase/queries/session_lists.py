@@ -73,7 +73,7 @@ def sessions_page(
 
 
 def chunks_for(text: TextFilter | None, state: SearchState | None) -> Sequence[int]:
-    """How many rows to look through; no chunks where each row costs next to nothing."""
+    """Sizes of the chunks of rows to look through; none if each row costs next to nothing."""
     is_bounded = (text is None or text.is_bounded) and (state is None or state in FEW)
     return () if is_bounded else CHUNKS
 

@@ -216,8 +216,8 @@ RENAMED: Mapping[str, Any] = {"former_id": None, "renamed_at": None}
 
 
 class Rename(NamedTuple):
-    """What is still to be done of a session's rename: to find what refers to the former id, up to when it was stored,
-    and to write messages again, up to this seq."""
+    """Pending work of a session's rename: find what refers to the former id, up to when it was stored, and write
+    messages again, up to this seq."""
 
     former_id: str
     renamed_at: datetime

@@ -37,7 +37,7 @@ class Said(NamedTuple):
 
 
 class Owner(NamedTuple):
-    """Whose statements: an end user's in a flow, or of one session without an end user (`session_uuid`)."""
+    """Owner of statements: an end user in a flow, or one session without an end user (`session_uuid`)."""
 
     flow_id: UUID
     end_user_id: str | None
@@ -61,7 +61,7 @@ def add(db: OrmSession, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def add_missing(db: OrmSession, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Add rows that their messages do not have yet; how many."""
+    """Add rows that their messages do not have yet, and return their number."""
     return sum(insert_if_absent(db, Statement, row, "message_id", "found_key") for row in rows)
 
 

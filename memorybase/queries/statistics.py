@@ -87,7 +87,7 @@ class Comparisons(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """What a memory base had in its store at the last comparison."""
+    """Chunks of a memory base in its store at the last comparison."""
 
     collection: str
     dimension: int
@@ -95,7 +95,7 @@ class Stored(NamedTuple):
 
 
 class Heartbeats(NamedTuple):
-    """Of one kind of process: how many are alive, and their latest heartbeat."""
+    """For one kind of process: the number that are alive, and their latest heartbeat."""
 
     kind: str
     alive: int
@@ -103,7 +103,7 @@ class Heartbeats(NamedTuple):
 
 
 def due(db: OrmSession) -> Due:
-    """How much is due, and when the oldest message of it was captured."""
+    """Number of due messages, and when the oldest of them was captured."""
     sessions = _bounded_count(db, _due_sessions())
     if not sessions:
         return Due(0, 0, None)
@@ -124,7 +124,8 @@ def due_messages(db: OrmSession, user_id: UUID, *, at_most: int) -> int:
 
 
 def ingested_since(db: OrmSession, user_id: UUID, since: datetime) -> tuple[int, datetime | None]:
-    """How many messages the user's memory bases hold since then and did not hold before, and when the first came."""
+    """Number of messages that the user's memory bases hold since then and did not hold before, and when the first
+    came."""
     found = (
         sa.select(LedgerEntry.ingested_at)
         .join(
@@ -215,7 +216,7 @@ def longest_job(db: OrmSession) -> LongJob | None:
 
 
 def webhooks(db: OrmSession) -> Webhooks:
-    """How many webhooks work, fail and are disabled."""
+    """Numbers of webhooks that work, fail and are disabled."""
     is_enabled, fails = WebhookEndpoint.disabled_at.is_(None), WebhookEndpoint.failing_since.is_not(None)
     counts = (
         sa.func.count().filter(is_enabled, ~fails),
@@ -252,7 +253,7 @@ def comparisons(db: OrmSession) -> Comparisons:
 
 
 def stored(db: OrmSession) -> Sequence[Stored]:
-    """What each memory base had in its store, in chunks, when it was compared last."""
+    """Chunks of each memory base in its store, at the last comparison."""
     statement = (
         sa.select(Generation.collection_name, Generation.dimension, sa.func.coalesce(MemoryBase.chunks_stored, 0))
         .join(Generation, SERVES)
@@ -269,7 +270,7 @@ def heartbeats(db: OrmSession, since: datetime) -> Sequence[Heartbeats]:
 
 
 def count_rows(db: OrmSession) -> dict[str, int]:
-    """How many of each kind the whole database has; reads whole tables, for a backup."""
+    """Number of rows of each kind in the whole database; reads whole tables, for a backup."""
     kinds: dict[str, type[Any]] = {
         "flows": Flow,
         "sessions": Session,

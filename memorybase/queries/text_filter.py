@@ -19,7 +19,7 @@ from memorybase.queries.joins import MESSAGE_OF_SESSION, own_flow
 NAMES = (Session.session_id, Session.end_user_id, Session.meta["title"].as_string())
 
 MAX_FLOWS = 1_000  # newest flows whose messages are searched for the words
-RARE = 2_000  # with so many messages at most, a word's sessions are looked up; else sessions are looked through
+RARE = 2_000  # up to this number of messages, a word's sessions are looked up; beyond it sessions are looked through
 
 
 Keys = Sequence[tuple[UUID, tuple[tuple[int, ...], ...]]]  # of each flow, the keys of each word

@@ -25,7 +25,7 @@ from memorybase.queries.joins import key_of
 from memorybase.queries.messages import message_rows
 
 NIL = UUID(int=0)
-RUNS_A_QUERY = 100  # each is a range of its own
+RUNS_A_QUERY = 100  # each is a separate range
 NEWEST = 2**63 - 1  # no seq is higher
 MOST_RANGES = 200  # in one condition; a page has no more messages than that
 _READ_AT_ONCE = 500
@@ -184,7 +184,7 @@ def jumps(db: OrmSession, flow_id: UUID, session_id: str, *, from_seq: int) -> l
 
 
 def questions_before(db: OrmSession, ends: Iterable[Link], *, reach: int, limit: int) -> list[UUID]:
-    """The user messages of the same runs as these messages, no more than so many seqs before them."""
+    """The user messages of the same runs as these messages, at most `reach` seqs before them."""
     found: list[UUID] = []
     for some in batches.pages(ends, RUNS_A_QUERY):
         turns = [

@@ -20,7 +20,8 @@ IS_LINK, IS_WEB_SESSION = WebTicket.kind == "link", WebTicket.kind == "session"
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How far ahead of now a timestamp may lie, of the rows that `only` selects, and what it is moved back to."""
+    """How far ahead of now a timestamp may lie, for the rows that `only` selects, and the time that it is moved back
+    to."""
 
     column: sa.orm.InstrumentedAttribute[Any]
     ahead: timedelta = NOW
@@ -34,7 +35,7 @@ def is_exceeded(db: OrmSession, limit: Limit, now: datetime) -> bool:
 
 
 def move_back(db: OrmSession, limit: Limit, now: datetime) -> int:
-    """Set the timestamps that are later than the limit; how many rows."""
+    """Set the timestamps that are later than the limit, and return the number of rows."""
     becomes = now + (limit.ahead if limit.becomes is None else limit.becomes)
     update = sa.update(limit.column.class_).where(*_exceeds(limit, now)).values({limit.column.key: becomes})
     return rows_affected(db, update.execution_options(synchronize_session=False))

@@ -101,7 +101,7 @@ def messages_without_tokens(db: OrmSession, progress_id: UUID) -> set[UUID]:
 
 
 def count_missing_by_session(db: OrmSession, progress_ids: Sequence[UUID]) -> dict[UUID, int]:
-    """How many messages without token vectors each of these session rows has, if any."""
+    """Number of messages without token vectors for each of these session rows, if any."""
     rows = db.execute(
         _entries_without(LedgerEntry.progress_id)
         .add_columns(sa.func.count().label("messages"))
@@ -112,14 +112,14 @@ def count_missing_by_session(db: OrmSession, progress_ids: Sequence[UUID]) -> di
 
 
 def count_missing(db: OrmSession) -> int:
-    """How many messages all serving generations hold without token vectors."""
+    """Number of messages without token vectors in all serving generations."""
     serving = sa.exists().where(MemoryBase.id == Generation.memory_base_id, MemoryBase.serving == Generation.generation)
     return db.scalar(_entries_without(sa.func.count()).where(serving)) or 0
 
 
 def count_bases_without(db: OrmSession, model: str, encoding: str | None) -> int:
-    """How many memory bases have a serving generation without token vectors, though their model gives them, or with
-    those of another encoding than the one that this model has now."""
+    """Number of memory bases with a serving generation without token vectors, though their model gives them, or with
+    those of another encoding than this model's."""
     return (
         db.scalar(
             sa.select(sa.func.count())

@@ -22,14 +22,14 @@ Endpoint = WebhookEndpoint
 
 
 class Subscription(NamedTuple):
-    """What recording an event needs of an endpoint."""
+    """The data of an endpoint that recording an event needs."""
 
     id: UUID
     event_types: list[str]
 
 
 class DueEndpoint(NamedTuple):
-    """What sending needs of an endpoint."""
+    """The data of an endpoint that sending needs."""
 
     id: UUID
     url: str
@@ -51,7 +51,7 @@ class ClaimedDelivery(NamedTuple):
 
 
 class DeadDeliveries(NamedTuple):
-    """How many events an endpoint did not get, and since when."""
+    """Number of events that an endpoint did not get, and since when."""
 
     events: int
     since: datetime
@@ -167,7 +167,8 @@ def mark_failing(db: OrmSession, endpoint_id: UUID, now: datetime) -> None:
 def disable(
     db: OrmSession, endpoint_id: UUID, now: datetime, reason: str, *, failing_before: datetime | None = None
 ) -> bool:
-    """Disable an enabled endpoint, with `failing_before` only if it has been failing since then; whether it was."""
+    """Disable an enabled endpoint, with `failing_before` only if it has been failing since then. Returns whether it
+    did."""
     which = (_ENDPOINTS.id == endpoint_id) & _IS_ENABLED
     if failing_before is not None:
         which &= _ENDPOINTS.failing_since <= failing_before
@@ -192,7 +193,7 @@ def endpoint_of(db: OrmSession, user_id: UUID, endpoint_id: UUID, *, lock: bool 
 
 
 def dead_deliveries(db: OrmSession, endpoint_ids: Collection[UUID], *, at_most: int) -> dict[UUID, DeadDeliveries]:
-    """Of each endpoint that has any, counted up to `at_most`, without tests."""
+    """For each endpoint with dead deliveries their number, up to `at_most`, without tests."""
     if not endpoint_ids:
         return {}
     each = [
@@ -215,19 +216,19 @@ def has_ended_secret(db: OrmSession, now: datetime) -> bool:
 
 
 def forget_former_secrets(db: OrmSession, now: datetime) -> int:
-    """Delete the secrets whose overlap has ended; how many."""
+    """Delete the secrets whose overlap has ended, and return their number."""
     ended = sa.update(core(Endpoint)).where(_ENDPOINTS.former_secret_until <= now)
     return rows_affected(db, ended.values(former_secret=None, former_secret_until=None))
 
 
 def delete_endpoint(db: OrmSession, user_id: UUID, endpoint_id: UUID) -> bool:
-    """Delete an endpoint with its deliveries; whether there was one."""
+    """Delete an endpoint with its deliveries. Returns whether there was one."""
     mine = (_ENDPOINTS.id == endpoint_id) & (_ENDPOINTS.user_id == user_id)
     return rows_affected(db, sa.delete(core(Endpoint)).where(mine)) == 1
 
 
 def count_deliveries(db: OrmSession, endpoint_ids: Collection[UUID]) -> dict[tuple[UUID, str], int]:
-    """By endpoint and state, without tests."""
+    """Number of deliveries by endpoint and state, without tests."""
     statement = sa.select(Delivery.endpoint_id, Delivery.state, sa.func.count())
     counted = (Delivery.endpoint_id.in_(endpoint_ids), _IS_NO_TEST)
     rows = db.execute(statement.where(*counted).group_by(Delivery.endpoint_id, Delivery.state))
@@ -290,7 +291,7 @@ def _dead(db: OrmSession, endpoint_id: UUID, *which: sa.ColumnElement[bool], lim
 
 
 def delete_dead(db: OrmSession, endpoint_id: UUID, delivery_ids: Collection[UUID]) -> int:
-    """Delete those of these deliveries of an endpoint that are dead; how many."""
+    """Delete those of these deliveries of an endpoint that are dead. Returns the number deleted."""
     which = (_DELIVERIES.endpoint_id == endpoint_id) & _DELIVERIES.id.in_(delivery_ids) & IS_DEAD
     return rows_affected(db, sa.delete(core(Delivery)).where(which))
 
@@ -301,7 +302,8 @@ def has_old(db: OrmSession, before: datetime) -> bool:
 
 
 def delete_old(db: OrmSession, before: datetime, *, limit: int) -> int:
-    """Delete deliveries that ended before then, and those that wait for an endpoint disabled before then; how many."""
+    """Delete deliveries that ended before then, and those that wait for an endpoint disabled before then. Returns the
+    number deleted."""
     ids: list[UUID] = []
     for which in _old(before):
         ids += db.scalars(which.limit(limit - len(ids)).with_for_update(skip_locked=True, of=Delivery))

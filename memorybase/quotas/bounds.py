@@ -27,7 +27,7 @@ LOOK_UP_SECONDS = 10.0  # the quotas of a user without a key are read once in th
 
 @dataclass(frozen=True, slots=True)
 class Quotas:
-    """What a user or a key may use. None: what the settings say for all of them; there, unlimited."""
+    """Quotas of a user or a key. None: those of the settings for all of them; there, unlimited."""
 
     messages_per_day: int | None = None
     stored_messages: int | None = None
@@ -85,7 +85,7 @@ class Caller:
 
     @property
     def attributed_to(self) -> UUID | None:
-        """What is stored names its key only where it is counted for the key."""
+        """The key to store with new rows: only a key that they are counted for."""
         stores = any(bound.quota == "stored_messages" and bound.whose == "key" for bound in self.messages)
         return self.key_id if stores else None
 
@@ -95,7 +95,7 @@ _acting: ContextVar[Caller | None] = ContextVar("quota_caller", default=None)
 
 @contextmanager
 def acting_as(caller: Caller | None) -> Iterator[None]:
-    """Whom captures and searches are charged to, also in threads of this request."""
+    """Charge captures and searches to this caller, also in threads of this request."""
     token = _acting.set(caller)
     try:
         yield

@@ -1,4 +1,5 @@
-"""What captures, restorations and searches call. What is stored is charged in its transaction, once it is known."""
+"""Charges captures, restorations and searches to quotas. Stored rows are charged in their transaction, once their
+number is known."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ class _MustWait(Exception):
 
 
 class Charge:
-    """What one capture uses of the caller's quotas."""
+    """The part of the caller's quotas that one capture uses."""
 
     def __init__(self, services: Services, caller: Caller) -> None:
         self._services = services

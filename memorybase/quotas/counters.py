@@ -40,7 +40,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Unspent:
-    """What a process has left of a slice."""
+    """The units of a slice that a process has left."""
 
     units: int
     window_start: datetime
@@ -48,8 +48,8 @@ class Unspent:
 
 
 def take(services: Services, bound: Bound, wanted: int, unspent: Unspent | None = None) -> Grant:
-    """At least the wanted units, in exchange for what is left of the slice before. Raises QuotaExceeded, also then
-    that is given back."""
+    """Lease at least `wanted` units from the counter. The unspent rest of the caller's previous lease is returned
+    first, even if this call raises QuotaExceeded."""
     while True:
         with services.database.transaction(durable=False, apart=True) as db:
             now = clock.now(db)

@@ -22,10 +22,10 @@ WINDOWS_LIMIT = 5_000
 
 
 def recount(services: Services) -> int:
-    """How many counters were compared. Deletions lower them here, whoever deleted.
+    """Compare due counters with the rows, and return the number compared. Deletions lower them here, whoever deleted.
 
-    What a process holds as its slice during the count is not in the result: until the next count a quota may be
-    exceeded by as much, which is little where little is left of it."""
+    Slices that processes hold during the count are not in the result. Until the next count a quota may be exceeded by
+    that much, which is little if little of it is left."""
     with services.database.reading() as db:
         now = clock.now(db)
         due = quota_counters.due_recounts(db, now, limit=SUBJECTS)
@@ -35,7 +35,8 @@ def recount(services: Services) -> int:
 
 
 def forget_windows(services: Services) -> int:
-    """Delete counters of windows that are over, or lie ahead because the clock was stepped back; how many."""
+    """Delete counters of windows that are over, or lie ahead because the clock was stepped back. Returns the number
+    deleted."""
     return change_if_due(
         services.database,
         lambda db, now: quota_counters.has_counters(db, before=now - WINDOWS_KEPT, after=now),
@@ -62,7 +63,8 @@ def _recount(services: Services, subject: Subject) -> None:
 
 
 def _end_users(db: OrmSession, subject: Subject, now: datetime) -> int:
-    """How many count, after those without data are deleted, and those are added that other ways brought."""
+    """Number of end users that count, after those without data are deleted and those that other ways brought are
+    added."""
     quota_counters.delete_end_users_without_data(db, subject.subject_id, subject.user_id, now - RECOUNT_EVERY)
     if subject.key_id is None:
         quota_counters.add_end_users_of_user(db, subject.user_id, now)

@@ -21,7 +21,7 @@ from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
 
-# What is left of a slice goes back after this time, so that other processes can use it. Then the window is looked up
+# The rest of a slice is returned after this time, so that other processes can use it. Then the window is looked up
 # again, by the database's clock.
 HELD_SECONDS = 10.0
 REFUSED_SECONDS = 1.0  # a refused caller does not ask the database again for as long
@@ -50,7 +50,7 @@ class _Refusal:
 
 
 class Slices:
-    """All slices of a process on one database. Thread-safe; a thread of its own gives old ones back."""
+    """All slices of a process on one database. Thread-safe; its own thread gives old ones back."""
 
     def __init__(self, database: Database) -> None:
         self._database = ref(database)
@@ -77,7 +77,8 @@ class Slices:
         return spent
 
     def refund(self, spent: Sequence[Slice], units: int) -> None:
-        """What was spent on something that was not stored. Units of a slice that was given back meanwhile are lost."""
+        """Refund units that were spent on something that was not stored. Units of a slice that was given back meanwhile
+        are lost."""
         with self._mutex:
             for held in spent:
                 held.left += units
@@ -101,7 +102,7 @@ class Slices:
             self._hold(bound, grant)
 
     def unspent(self, bound: Bound, window_start: datetime, epoch: int) -> int:
-        """What this process holds of the bound in this window, since this recount, and has not spent."""
+        """Unspent units of the bound that this process holds in this window, since this recount."""
         with self._mutex:
             held = self._held.get(bound.counter)
             if held is None or (held.grant.window_start, held.grant.epoch) != (window_start, epoch):
@@ -185,7 +186,7 @@ def slices_of(database: Database) -> Slices:
 
 
 def close(database: Database) -> None:
-    """At the end of a process: give back what is left, so that others can use it."""
+    """At the end of a process: give the rest back, so that others can use it."""
     found = _SLICES.get(database)
     if found is not None:
         found.close()

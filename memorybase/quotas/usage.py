@@ -1,4 +1,4 @@
-"""How much of each quota is in use."""
+"""Usage of quotas."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class UsedUp:
 
     @property
     def text(self) -> str:
-        """What is refused, and until when."""
+        """The refused kind of call, and the time until which it is refused."""
         whose = f"the API key {self.key_name}" if self.key_id else "the user"
         refused = f"{self.limit:,} of {self.limit:,} are used by {whose}; {REFUSED[self.quota]} are refused"
         if self.resets_at is None:
@@ -94,7 +94,7 @@ def used_up(db: OrmSession, settings: Settings, now: datetime, user_id: UUID | N
 
 
 def usage_of_user(services: Services, user_id: UUID) -> Usage:
-    """Without a key."""
+    """The user's usage, without that of a key."""
     with services.database.reading(snapshot=False) as db:
         of_user = quota_counters.quotas_of_user(db, user_id)
     return _usage(services, caller_of(services.settings, user_id, of_user), None)

@@ -20,7 +20,7 @@ from memorybase.queries.threads import Link
 from memorybase.read_models.sessions import MessageView
 from memorybase.services import Services
 
-MOST_CHILDREN = 5_000  # at most so many answers to one message are counted
+MOST_CHILDREN = 5_000  # answers to one message that are counted at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,8 @@ def _followed(link: Link) -> int | UUID | None:
 
 
 def _families(db: OrmSession, flow_id: UUID, session_id: str, page: Sequence[Link]) -> dict[int | UUID, set[int]]:
-    """For each message that one of the page follows, the seqs of all that follow it: messages that name it, or a
-    question of the turn that it ends, and those next to it in the session and in its run."""
+    """For each message that one of the page follows, the seqs of its followers: messages that name it, or a question of
+    the turn that it ends, and those next to it in the session and in its run."""
     seqs = {link.follows for link in page if link.follows is not None}
     followed = threads.neighbors(db, flow_id, session_id, seqs)
     ends = [each.link for each in followed if each.next_in_run is None]

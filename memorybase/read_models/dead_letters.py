@@ -90,7 +90,7 @@ def dead_letter_states(services: Services, user_id: UUID, ids: Collection[UUID])
 
 
 def outcomes(services: Services, user_id: UUID, retried: Sequence[tuple[UUID, UUID]]) -> list[RetriedMessage]:
-    """What became of retried dead letters, given as pairs of dead letter and message, in their order."""
+    """Results for retried dead letters, given as pairs of dead letter and message, in their order."""
     left = dead_letter_states(services, user_id, [letter_id for letter_id, _ in retried])
     stored: dict[UUID, MessageView] = {}
     with services.database.reading(on_replica=True) as db:

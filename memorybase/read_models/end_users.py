@@ -76,7 +76,7 @@ class EndUserDetails:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileView:
-    """What a person said about themselves in a flow."""
+    """A person's statements about themselves in a flow."""
 
     end_user_id: Annotated[str, Field(description="The person, by the id that captures named.")]
     items: Annotated[list[ProfileItem], Field(description="What holds for the person, the most useful first.")]

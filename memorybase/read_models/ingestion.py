@@ -1,4 +1,4 @@
-"""How far a run's messages, or one message, are in each memory base, and when each step took place."""
+"""Progress of a run's messages, or of one message, in each memory base, and the time of each step."""
 
 from __future__ import annotations
 
@@ -80,7 +80,8 @@ def message_ingestion(services: Services, user_id: UUID, message_id: UUID) -> Me
 
 
 def ingestion_of(db: OrmSession, flow_id: UUID, rows: Sequence[AnyRow]) -> list[Ingestion]:
-    """For each memory base of the flow. A constant number of statements, and one for each in which messages wait."""
+    """Progress for each memory base of the flow. A constant number of statements, and one for each in which messages
+    wait."""
     counted = [row for row in rows if row.messages]
     jobs: list[IngestionJob] = []
     if counted:

@@ -1,4 +1,4 @@
-"""The latest runs in a few words: what was asked, what was answered, whether it can be found, what was given."""
+"""The latest runs in a few words: question, answer, whether it can be found, given memories."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHOWN_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class LatestRun:
-    """A run, what it was about, and where its ingestion is."""
+    """A run, its topic, and the progress of its ingestion."""
 
     run_id: RunId
     external_id: ExternalId
@@ -55,7 +55,7 @@ class LatestRun:
 
 
 def latest_runs(db: OrmSession, flow_ids: Sequence[UUID], limit: int) -> list[LatestRun]:
-    """Of these flows, newest first; at most five queries."""
+    """The latest runs of these flows, newest first; at most five queries."""
     found = overview.latest_runs(db, flow_ids, limit) if flow_ids else []
     if not found:
         return []

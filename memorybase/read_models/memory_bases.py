@@ -26,7 +26,7 @@ from memorybase.services import Services
 from memorybase.vector_stores import VectorStoreName
 from memorybase.vectors.collection_names import store_of
 
-# How far pending messages are counted, so that a look costs the same beside any backlog.
+# Pending messages that are counted at most, so that a look costs the same whatever the backlog.
 COUNT_TO = 100_000
 COUNT_TO_IN_LIST = 10_000
 # A session is near its threshold with this share of it pending.

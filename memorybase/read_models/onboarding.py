@@ -1,4 +1,4 @@
-"""How far a new user is: a flow, a memory base, a first run, a first ingestion."""
+"""Onboarding of a new user: a flow, a memory base, a first run, a first ingestion."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Onboarding:
 
     @property
     def done(self) -> int:
-        """How many of the six steps: a key, then these, then a search."""
+        """Number of the six steps that are done: a key, then these, then a search."""
         return 1 + sum(map(bool, (self.flow, self.memory, self.captured, self.ingested)))
 
 
 def onboarding(services: Services, user_id: UUID) -> Onboarding:
-    """Of the flow with the latest capture, or the latest flow."""
+    """Onboarding by the flow with the latest capture, or the latest flow."""
     with services.database.reading(on_replica=True) as db:
         found = overview.flows(db, user_id, 1)
         if not found:

@@ -1,4 +1,4 @@
-"""The overview of everything: what was captured, what of it is searchable, the flows and the latest runs."""
+"""The overview of everything: captured and searchable messages, the flows and the latest runs."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ class _Counts:
 
 
 def _count(db: OrmSession, flow_ids: Sequence[UUID], spans: Sequence[Span]) -> _Counts:
-    """What the flows with captures in the window have in it."""
+    """Counts of the flows with captures in the window."""
     since = spans[0].since
     if not flow_ids:
         return _Counts(0, [OverviewBucket(span.since, 0, 0, 0, 0, 0) for span in spans], 0, 0, {}, {}, 0, {})

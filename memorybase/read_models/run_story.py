@@ -45,7 +45,7 @@ class GivenMemory:
         float | None,
         Field(
             description="The score of the memory; null if it was not recorded, or for a message that is shown "
-            "beside a better one."
+            "next to a better one."
         ),
     ]
     edited: Annotated[bool, Field(description="Whether the message was edited since: the model received other text.")]
@@ -65,7 +65,7 @@ class TokensByKind:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """How many messages a view left out for one reason."""
+    """Number of messages that a view left out for one reason."""
 
     reason: Annotated[str, Field(description="Why, such as `limit` or `summarised`.")]
     messages: Annotated[int, Field(description="Number of messages.")]
@@ -98,7 +98,7 @@ class GivenView:
 
 @dataclass(frozen=True, slots=True)
 class NodeStory:
-    """A node of a run: what its model was given, and the text that it returned, if they were recorded."""
+    """A node of a run: the memory that its model was given, and the text that it returned, if they were recorded."""
 
     node_id: NodeId
     given: Annotated[
@@ -215,7 +215,8 @@ def uses_of_message(services: Services, user_id: UUID, message_id: UUID, request
 
 
 def verdict(query: str | None, scores: Sequence[float | None]) -> Verdict:
-    """What recall brought a model, by its best score. Memories without a score were recorded before scores were."""
+    """A verdict on the recalled memories, by their best score. Memories without a score were recorded before scores
+    were."""
     if not scores:
         return "not_asked" if query is None else "nothing_found"
     best = _best(scores)

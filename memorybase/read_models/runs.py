@@ -27,7 +27,7 @@ from memorybase.services import Services
 
 @dataclass(frozen=True, slots=True)
 class RecalledView:
-    """What the models of a run's nodes were given from memory."""
+    """The memory that the models of a run's nodes were given."""
 
     nodes: Annotated[int, Field(description="Number of nodes with a recorded memory use.")]
     memories: Annotated[int, Field(description="Number of different messages that were recalled.")]
@@ -115,7 +115,7 @@ def _view(row: AnyRow, given: RecalledView | None, since: datetime | None) -> Ru
 
 
 def searchable_after_seconds(run: Run, state: SearchState, since: datetime | None) -> float | None:
-    """From its capture until all of it is searchable, which it is `since` then; None in another state."""
+    """Seconds from its capture until all of it is searchable, which it is `since` then; None in another state."""
     if state is not SearchState.SEARCHABLE or since is None:
         return None
     return round(max((since - run.created_at).total_seconds(), 0.0), 3)

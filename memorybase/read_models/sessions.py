@@ -285,8 +285,8 @@ def _session(row: AnyRow) -> SessionView:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What is named like a text. `name`: of a session its title, else its id. `id`: of a session or a person what the
-    caller chose, else a UUID. `flow_id` is None for a person."""
+    """An object with a name like a text. `name`: a session's title, else its id. `id`: the caller's id of a session or
+    a person, else a UUID. `flow_id` is None for a person."""
 
     kind: Literal["flow", "memory", "session", "person"]
     name: str
@@ -297,7 +297,7 @@ class Named:
 def find_named(services: Services, user_id: UUID, text: str) -> list[Named]:
     """At most five of each kind; nothing for an empty text. Flows and memory bases by a part of their name, people by
     their whole id; sessions whose whole id the text is, then those that the filter of their list finds, if the text has
-    LEAST characters, latest capture first. What the web page deletes in some seconds is left out."""
+    LEAST characters, latest capture first. Objects with a planned deletion are left out."""
     if not text.strip():
         return []
     with services.database.reading(on_replica=True) as db:

@@ -1,4 +1,4 @@
-"""What sessions are called, and when their messages and those of runs were written: for lists that name them."""
+"""Titles of sessions, and the times of their messages and of runs, for lists that name them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def session_titles(services: Services, user_id: UUID, keys: Collection[SessionKe
 
 
 def title_of(titles: Mapping[SessionKey, Titled], flow_id: UUID, session_id: str) -> str:
-    """What a session is called: its title, else its id."""
+    """A session's title, else its id."""
     found = titles.get((flow_id, session_id))
     return (found.title if found else None) or session_id
 

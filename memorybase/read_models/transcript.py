@@ -40,7 +40,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """How many memory bases count a message, hold its version, could not embed it, or hold it and lost vectors."""
+    """Number of memory bases that count a message, hold its version, could not embed it, or hold it and lost
+    vectors."""
 
     counted: int = 0
     held: int = 0
@@ -114,7 +115,8 @@ def _holdings(db: OrmSession, flow_id: UUID, session_id: str, messages: Sequence
 
 
 def _thread(db: OrmSession, flow_id: UUID, session_id: str, place: Place) -> tuple[int | None, list[Range]]:
-    """What the thread goes through, and its ranges: the newest thread, unless `at` or `through` is on another one."""
+    """The messages that the thread goes through, and its ranges: the newest thread, unless `at` or `through` is on
+    another one."""
     newest = threads.newest_seq(db, flow_id, session_id)
     jumps: list[Any] = []
     if threads.first_link(db, flow_id, session_id) is not None:

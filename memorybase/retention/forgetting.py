@@ -1,6 +1,6 @@
 """Let the knowledge base of a memory base forget what is older than its rule says; the conversation stays.
 
-The start of a session's progress moves up: what lies before it is neither ingested nor held. A repair deletes the
+The start of a session's progress moves up: messages before it are neither ingested nor held. A repair deletes the
 chunks, as after a deletion. Pending messages that are as old are passed over; a job that is about to ingest them is
 cancelled.
 """
@@ -31,7 +31,7 @@ LEASE = timedelta(minutes=1)  # in which no other sweeper takes the memory base
 
 
 def forget_expired(services: Services) -> int:
-    """Forget what has expired by the rules of memory bases; how many messages."""
+    """Forget messages that have expired by the rules of memory bases, and return their number."""
     with services.database.reading() as db:
         due = retention.due_bases(db, clock.now(db), limit=BASES)
     return sum(_forget_in_base(services, base_id) for base_id in due)
@@ -64,7 +64,7 @@ def _forget_in_base(services: Services, base_id: UUID) -> int:
 
 
 def forget_session(services: Services, flow_id: UUID, base_id: UUID, session_id: str) -> int:
-    """Forget what has expired of one session; how many messages the knowledge base held of it."""
+    """Forget the expired messages of one session. Returns the number that the knowledge base held."""
     with services.database.transaction() as db:
         shared = memory_bases.share_bases_of_flow(db, flow_id)
         base = next((each for each in shared if each.id == base_id), None)

@@ -107,7 +107,7 @@ def is_held(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -
 
 
 def lift_hold(services: Services, user_id: UUID, hold_id: UUID) -> None:
-    """Lift a hold: what it alone kept can be deleted, and what has expired is deleted by the next pass. Raises
+    """Lift a hold: rows that only this one kept can be deleted, and expired ones are deleted by the next pass. Raises
     NotFound."""
     with services.database.transaction() as db:
         if not holds.remove(db, user_id, hold_id):

@@ -1,8 +1,8 @@
-"""The sweeper's part of retention: delete what has expired, a bounded part in each pass.
+"""The sweeper's part of retention: delete expired rows, a bounded part in each pass.
 
-Of a flow with a rule and of a session with an expiry of its own, whatever was stored until then is deleted: messages
-with all that is derived from them, node executions, recorded uses, copies of deleted messages, and chat messages. A
-session of which nothing newer is left is deleted as a whole; of the others, a page of messages.
+It deletes whatever a flow with a rule, or a session with an expiry, stored until then: messages with all that is
+derived from them, node executions, recorded uses, copies of deleted messages, and chat messages. A session without
+newer messages is deleted as a whole, others lose a page of messages.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ LEASE = timedelta(minutes=1)  # in which no other sweeper takes the flow; deleti
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """What one transaction deleted. `is_complete`: nothing that has expired is left."""
+    """The rows that one transaction deleted. `is_complete`: nothing expired is left."""
 
     counts: dict[str, int]
     is_complete: bool = True
@@ -61,7 +61,7 @@ class Deleted:
 
 @dataclass(slots=True)
 class Budget:
-    """How many more transactions this pass may make, how much they have deleted, and how many failed."""
+    """Remaining transactions of this pass, the rows that they have deleted, and the number that failed."""
 
     left: int = SESSIONS
     deleted: int = 0
@@ -72,8 +72,8 @@ class Budget:
         return self.left <= 0
 
     def spend(self, expire: Callable[..., Deleted], *args: object) -> bool:
-        """Make one transaction; whether it was complete. One that fails must not keep the next ones waiting, unless
-        the database is away: raises EnvironmentFailure for the last of MOST_FAILURES."""
+        """Run one transaction. Returns whether it was complete. One that fails must not keep the next ones waiting,
+        unless the database is down: raises EnvironmentFailure for the last of MOST_FAILURES."""
         self.left -= 1
         try:
             deleted = expire(*args)
@@ -91,8 +91,8 @@ NOTHING = Deleted({})
 
 
 def expire_flows(services: Services) -> int:
-    """Delete what has expired by the rules of flows; how many rows. A flow that is not finished comes again after the
-    others."""
+    """Delete rows that have expired by the rules of flows, and return their number. A flow that is not finished comes
+    again after the others."""
     with services.database.reading() as db:
         due = retention.due_flows(db, clock.now(db), limit=FLOWS)
     budget = Budget()
@@ -143,7 +143,7 @@ def _expire_chats_of_flow(services: Services, flow_id: UUID, budget: Budget) -> 
 
 
 def expire_due_sessions(services: Services) -> int:
-    """Delete the sessions that have expired, up to what was captured after their expiry; how many rows."""
+    """Delete expired sessions, but keep what was captured after they expired. Returns the number of rows deleted."""
     with services.database.reading() as db:
         due = retention.due_sessions(db, clock.now(db), limit=SESSIONS)
         interrupted = retention.open_subjects(db, "session", limit=FLOWS)
@@ -192,7 +192,7 @@ def _expire_part(
     expiry: Expiry,
     now: datetime,
 ) -> Deleted:
-    """Delete the oldest messages of a session that goes on, and the rest of what is as old."""
+    """Delete the oldest messages of a session that stays, and other rows that are as old."""
     before = expiry.before
     found = retention.expired_messages(db, session, before, limit=MESSAGES)
     chunks = ledger.chunks_of_messages(db, session.flow_id, session.session_id, [message.id for message in found])

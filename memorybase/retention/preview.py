@@ -1,4 +1,4 @@
-"""A dry run: what the rules would delete now, in numbers. Nothing is locked or changed."""
+"""A dry run: the rows that the rules would delete now, in numbers. Nothing is locked or changed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from memorybase.services import Services
 
 @dataclass(frozen=True, slots=True)
 class RetentionPreview:
-    """What one rule would delete now. Sessions that a hold keeps count nowhere else."""
+    """Rows that one rule would delete now. Sessions that a hold keeps count nowhere else."""
 
     rule: Annotated[
         Rule,
@@ -62,8 +62,8 @@ def preview(
     memory_base_id: UUID | None = None,
     retain_days: int | None = None,
 ) -> RetentionPreviews:
-    """What would be deleted now by every rule of the user, of one flow, or of one memory base alone; with
-    `retain_days`, as if the flow or the memory base had that rule. Raises NotFound, InvalidRequest."""
+    """Rows that every rule of the user, of one flow, or of one memory base alone would delete now; with `retain_days`,
+    as if the flow or the memory base had that rule. Raises NotFound, InvalidRequest."""
     check_retain_days(retain_days)
     if flow_id is not None and memory_base_id is not None:
         raise errors.InvalidRequest("Pass flow_id or memory_base_id, not both", field="memory_base_id")

@@ -1,4 +1,4 @@
-"""Receipts: what each pass of a rule deleted, in numbers and never in text.
+"""Receipts: the rows that each pass of a rule deleted, in numbers and never in text.
 
 A receipt is written with the first deletion of a pass, and each deletion adds to it in its own transaction. A pass that
 several sweeps share, or that a killed sweeper left, is continued until nothing is left to delete; then it is closed.
@@ -50,8 +50,8 @@ COUNTED = (
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a rule is about: a flow, its sessions that expire by themselves, a memory base of it, or what its models
-    were given."""
+    """Subject of a rule: a flow, its sessions that expire by themselves, a memory base of it, or the memory that its
+    models were given."""
 
     rule: PassRule
     user_id: UUID
@@ -66,7 +66,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class RetentionPassView:
-    """What one pass of a rule deleted."""
+    """Rows that one pass of a rule deleted."""
 
     id: Id
     rule: Annotated[
@@ -104,7 +104,7 @@ class RetentionPassView:
     chat_messages: Annotated[int, Field(description="Number of deleted messages of chats.")]
     started_at: Annotated[datetime, Field(description="When the first of it was deleted.")]
     finished_at: Annotated[
-        datetime | None, Field(description="When nothing was left to delete; null while the pass goes on.")
+        datetime | None, Field(description="When nothing was left to delete; null while the pass runs.")
     ]
     facts: Annotated[int, Field(description="Number of deleted facts that a model had derived from the messages.")] = 0
 
@@ -182,7 +182,7 @@ def _view(row: AnyRow) -> RetentionPassView:
 
 
 def clean_up(services: Services) -> int:
-    """Close the passes of rules that are gone, and delete old receipts; how many."""
+    """Close the passes of rules that are gone, and delete old receipts. Returns their number."""
     with services.database.reading() as db:
         abandoned = retention.abandoned_passes(db, limit=CLEAN_UP_LIMIT)
         has_old = retention.has_old_pass(db, kept=KEPT)

@@ -22,12 +22,13 @@ PAGE = 200  # uses in one transaction: each may hold a whole prompt, and on SQLi
 PAGES = 10  # in one pass
 RECEIPT = timedelta(hours=1)  # what goes in this time is one receipt for each flow: a sweep finds a few uses each time
 
-# Where the next pass of this process goes on: held uses stay, and each pass would read all of them first.
+# Where the next pass of this process continues: held uses stay, and each pass would read all of them first.
 _last_seen: WeakKeyDictionary[Database, OldUse] = WeakKeyDictionary()
 
 
 def delete_expired(services: Services) -> int:
-    """Delete the uses whose run was not captured within a day, and those older than the setting says; how many."""
+    """Delete the uses whose run was not captured within a day, and those older than the setting says. Returns the
+    number deleted."""
     return _settle_due(services) + _delete_old(services)
 
 
@@ -46,7 +47,8 @@ def _settle_due(services: Services) -> int:
 
 
 def _settle(db: OrmSession, due: Collection[DueUse]) -> int:
-    """Keep the uses whose run is captured, in its session if theirs is not stored, and delete the others; how many."""
+    """Keep the uses whose run is captured, in its session if theirs is not stored, and delete the others. Returns the
+    number deleted."""
     captured = [use for use in due if use.captured_in is not None]
     memory_uses.set_run_due(db, [use.id for use in captured], None)
     for use in captured:
@@ -78,7 +80,7 @@ def _delete_old(services: Services) -> int:
 
 
 def _delete_with_receipts(db: OrmSession, uses: Collection[OldUse], before: datetime, days: int) -> int:
-    """Delete those that no legal hold keeps, with a receipt for each flow; how many."""
+    """Delete those that no legal hold keeps, with a receipt for each flow. Returns the number deleted."""
     deleted, now = 0, clock.now(db)
     holds.share_users(db, {use.user_id for use in uses})
     by_flow = groupby(sorted(uses, key=_flow_of), key=_flow_of)
@@ -102,6 +104,6 @@ def _close_receipts(database: Database) -> None:
 
 
 def _delete_free(db: OrmSession, user_ids: Collection[UUID], ids: Collection[UUID]) -> int:
-    """Delete those of these uses that no legal hold keeps; how many."""
+    """Delete those of these uses that no legal hold keeps. Returns the number deleted."""
     holds.share_users(db, user_ids)
     return memory_uses.delete_uses(db, ids, holds.use_held()) if ids else 0

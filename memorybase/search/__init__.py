@@ -9,18 +9,18 @@ In the order of the work:
     keyword_search   candidates by words: BM25 over the terms' postings
     vector_search    candidates by meaning: the store's nearest chunks, verified in SQL, and pending messages
     embedded         the vectors of the query and of pending messages, cached
-    candidates       what both find: a message in the version that the memory base holds, which passes the filters
-    signals          one number each for what a message and the turns around it show
+    candidates       results of both: a message in the version that the memory base holds, which passes the filters
+    signals          the features of a message and of the turns around it, one number each
     scoring          all signals in one score, its parts in a user's words, and which scores are good
     ranking          scores candidates and orders them: pins, repetitions, alike texts, an optional reranker
     hits             the chosen messages with the passages that matched, and the turns around them
     passages         whole sentences of a text that have a question's terms
     corrections      later messages that say something else about what the query asks for
 
-Beside them:
+Besides:
 
     token_budget     passages of hits that fit a token budget
-    weights          a memory base's own weights
+    weights          the weights of one memory base
 
 Callers use `search.search`, `request.SearchRequest` and `hits.Hit`. The statements are in `queries/search.py`, which
 says where those on pending messages, postings and token vectors are, and which index each needs.

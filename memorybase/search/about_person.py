@@ -113,7 +113,8 @@ def asks_about_person(query: str, language: str) -> bool:
 
 
 def topic_of(sentence: str, language: str) -> str | None:
-    """What a sentence asks to know of: "my job" of "What do you know about my job?"; None: it asks something else.
+    """The topic that a sentence asks to know about: "my job" of "What do you know about my job?"; None: it asks
+    something else.
 
     The sentence would ask about the person if "me" stood for the topic. `language`: as of a query.
     """
@@ -133,7 +134,7 @@ def asks_about_area(query: str, language: str) -> bool:
 
 
 def asked(query: str, language: str) -> Literal["all", "area"] | None:
-    """What a query asks of what is known of its writer: all of it, or what belongs to an area."""
+    """Whether a query asks for all that is known of its writer, or for an area of it."""
     if asks_about_person(query, language):
         return "all"
     return "area" if asks_about_area(query, language) else None
@@ -144,7 +145,7 @@ def _last_sentences(query: str) -> list[str]:
 
 
 class _Form(NamedTuple):
-    """How one language asks about the person; None: English."""
+    """A language's form of a question about the person; None: English."""
 
     language: Language | None
     about_person: re.Pattern[str]

@@ -1,9 +1,9 @@
-"""What is asked inside of a longer text: a mail, a log, polite sentences before or after a question. Pure.
+"""Finds the question inside a longer text: a mail, a log, polite sentences before or after a question. Pure.
 
-A sentence asks by its mark or its form; without one the last sentence that is no greeting does. What stands around it
-may name what is meant ("Could you give me the number?"), but is not asked itself. So several texts are searched, each
-as a query, and of each message the best result counts: each question alone, the last one with the sentence before it,
-and the whole. Of a question such as "what do you know about my job?" the topic alone is the query.
+A sentence asks by its mark or its form; without one the last sentence that is no greeting does. The text around it may
+name what is meant ("Could you give me the number?"), but is not asked itself. So several texts are searched, each as a
+query, and of each message the best result counts: each question alone, the last one with the sentence before it, and
+the whole. Of a question such as "what do you know about my job?" the topic alone is the query.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def searches_of(query: str, language: str) -> tuple[str, ...]:
 
 
 def _sought(question: str, language: str) -> str:
-    """What to look for: the topic alone of "What do you know about my job?", whose other words every text has."""
+    """The text to look for: the topic alone of "What do you know about my job?", whose other words every text has."""
     return topic_of(question, language) or question
 
 

@@ -1,4 +1,4 @@
-"""What keyword search and vector search find: messages that may answer a query, each verified in SQL."""
+"""Candidates of keyword search and vector search: messages that may answer a query, each verified in SQL."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Candidate(NamedTuple):
     echo_of: UUID | None = None  # the earlier message that it repeats, so that it ranks below it
     is_non_answer: bool = False  # says only that something is not known
     lacks_name: bool = False  # the question is answered by a rare name alone, which it does not have
-    # The terms beside the question's of one that has all of these, or nothing but some of them; infinite for others.
+    # Terms besides the question's of a message with all of these, or with only some of them; infinite for others.
     other_terms: float = math.inf
     lead: Lead | None = None  # it comes before others, whatever its score
 

@@ -53,7 +53,7 @@ def _lowered(candidate: Candidate, score: float) -> Candidate:
 
 
 def originals_of(candidates: Sequence[Candidate], contents: Contents, analyzer: Analyzer) -> dict[UUID, list[UUID]]:
-    """By answer: the earlier messages, below it, that it repeats. The candidates are sorted, best first."""
+    """For each answer, the earlier messages below it that it repeats. The candidates are sorted, best first."""
     compared = candidates[:COMPARED]
     pairs = [
         (answer.message_id, original.message_id)
@@ -84,7 +84,8 @@ def echoes_lowered(candidates: Sequence[Candidate], originals: Mapping[UUID, Seq
 
 
 def _may_repeat(answer: Candidate, original: Candidate) -> bool:
-    """What can be known without the texts: an assistant's message, and an earlier one with as much of the question."""
+    """Whether it may repeat, as far as is known without the texts: an assistant's message, and an earlier one with as
+    much of the question."""
     later, earlier = answer.features, original.features
     return (
         not later.pinned

@@ -1,4 +1,4 @@
-"""What the model embeds during a search: the query, and pending messages. Both are cached."""
+"""Embeds texts during a search: the query, and pending messages. Both are cached."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class LatestByOwner(Generic[Key, Value]):
             while len(values) > self._capacity:
                 values.popitem(last=False)
         if known is not None:
-            # Whoever made it may have failed for a reason of its own.
+            # Whoever made it may have failed for another reason.
             return known.result() if known.exception() is None else make()
         try:
             made.set_result(make())
@@ -127,7 +127,7 @@ class _PendingVectors:
         self._cached: OrderedDict[tuple[str, str, bytes], _EmbeddedText] = OrderedDict()
 
     def embed(self, services: Services, embedder: Embedder, texts: Sequence[str]) -> dict[str, _EmbeddedText]:
-        """By text, up to the bound on chunks; a text that the model rejects has no chunks."""
+        """The embedded texts, up to the bound on chunks; a text that the model rejects has no chunks."""
         chunker = chunker_for(services.settings, embedder)
         keys = {text: (embedder.identity, chunker.identity, hashlib.sha256(text.encode()).digest()) for text in texts}
         with self._guard:

@@ -49,7 +49,7 @@ def text_of(exact_match: str | None, reply_to: UUID | None) -> str:
 
 
 def place_of(lead: Lead | None) -> float:
-    """What results are sorted by, before all else."""
+    """The first key by which results are sorted."""
     return math.inf if lead is None else lead.place
 
 
@@ -91,15 +91,15 @@ def _suspects(candidates: Sequence[Candidate], text: str, contents: Contents) ->
 
 
 def _order(extent: Extent, said: str, searched: str, message: Features | Hit) -> tuple[bool, int, float, int]:
-    """What exact matches are sorted by: the whole text first, then the longest part; newest first."""
+    """The sort key of exact matches: the whole text first, then the longest part; newest first."""
     shared = min(len(said), len(searched)) if extent == "part" else 0
     return extent == "part", -shared, -message.timestamp.timestamp(), -message.seq
 
 
 def extent_of(said: str, searched: str, language: str) -> Extent | None:
-    """Whether a message says what is searched for: as a whole, or one of the two as a part of the other.
+    """How a message says the searched text: as a whole, or one of the two as a part of the other.
 
-    What is said politely beside a question is not searched for: "Thanks a lot!"
+    Polite words around a question are not searched for: "Thanks a lot!"
     """
     one, other = normalized(said), normalized(searched)
     if not one or not other:
@@ -114,7 +114,7 @@ def extent_of(said: str, searched: str, language: str) -> Extent | None:
 
 
 def _words(text: str) -> int:
-    """How many words a text has, up to PART_WORDS. Figures are none: "1 249,90" is asked for as a value."""
+    """Number of words of a text, up to PART_WORDS. Figures are none: "1 249,90" is asked for as a value."""
     words = 0
     for word in scripts.WORD.finditer(text):
         if not any(map(str.isalpha, word[0])):

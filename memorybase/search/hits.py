@@ -130,7 +130,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What hits show, read in the snapshot in which their candidates were chosen."""
+    """The rows that hits show, read in the snapshot in which their candidates were chosen."""
 
     messages: Mapping[UUID, FoundMessage]
     turns: Sequence[Neighbour]

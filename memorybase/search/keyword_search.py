@@ -36,7 +36,7 @@ Positions = NDArray[np.int64]
 
 K1 = 1.2
 B = 0.5
-# The weight of a term one and two turns away: an answer seldom repeats the words of its question.
+# The weight of a term one and two turns before or after: an answer seldom repeats the words of its question.
 STEP_WEIGHTS = {-2: 0.35, -1: 0.35, 0: 1.0, 1: 0.5, 2: 0.35}
 WEAK = 0.5  # of an occurrence: a word without the accents that the question has
 MEANT = 0.75  # the same of a word that a misspelled one is read as
@@ -47,8 +47,8 @@ USUAL_DOCUMENTS = 100  # in a flow of fewer messages a word that one of them has
 # are looked up only for the candidates that rarer terms and vectors find.
 POSTINGS_READ = 4_000
 CACHE_ABOVE = 1_000  # sessions of a flow, or messages of a term: larger counts are cached
-# Of a count of up to 10,000. A larger one takes longer to count and changes as much more slowly, so it is kept for as
-# much longer.
+# For a count of up to 10,000. A larger one takes longer to count and changes more slowly, so it is cached longer in
+# proportion.
 CACHE_SECONDS = 10.0
 MOST_CACHE_SECONDS = 300.0
 
@@ -129,7 +129,7 @@ class Term:
     common: bool
 
     def times_at(self, positions: Positions) -> Floats:
-        """How often the term occurs at each position."""
+        """Occurrences of the term at each position."""
         if not len(self.positions):
             return np.zeros(len(positions))
         index = np.minimum(np.searchsorted(self.positions, positions), len(self.positions) - 1)
@@ -137,7 +137,7 @@ class Term:
 
 
 class WordMeasures(NamedTuple):
-    """What the question's terms show at each of some positions."""
+    """Measures of the question's terms at each of some positions."""
 
     nearby: Floats  # BM25 of the turn together with its neighbors
     before: Floats  # BM25 of the turn before
@@ -193,7 +193,7 @@ class QueryTerms:
     def measure(
         self, db: OrmSession, positions: Positions, neighbor_weights: Mapping[int, Floats], lengths_before: Floats
     ) -> WordMeasures:
-        """What the terms show at these positions. `neighbor_weights`: of the turns around, by step; `lengths_before`:
+        """Measures of the terms at these positions. `neighbor_weights`: of the turns around, by step; `lengths_before`:
         terms in the turns before."""
         terms = self._completed(db, positions).terms
         average = self.collected.terms / max(1, self.collected.documents) or 1.0
@@ -335,7 +335,7 @@ def _read(
 
 
 def _message_counts(db: OrmSession, keys: Sequence[int]) -> dict[int, int]:
-    """In how many messages of the flow each term occurs."""
+    """Number of messages of the flow with each term."""
     cached = {key: number for key in keys if (number := _counts.get(("term", key))) is not None}
     counted = postings.counts(db, [key for key in keys if key not in cached])
     for key, number in counted.items():

@@ -88,7 +88,7 @@ def passages_of(
     """For each of these candidates the passage with the most of the question's terms, by their rarity in the flow and
     in the message; none without any.
 
-    The words choose, not the vectors: of a contract every passage is near a question about the contract.
+    Words choose the passage, not vectors, because every passage of a contract is near a question about the contract.
     """
     sought = question.sought._replace(terms=rarities)
     found: dict[int, LocatedText] = {}

@@ -187,7 +187,7 @@ def is_non_answer(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """In lower case, with one spelling of letters that are often written in two ways."""
+    """The text in lower case, with one spelling of letters that are often written in two ways."""
     folded = normal(text).casefold().replace("\u2019", "'").replace("ё", "е").replace("\u093c", "")
     return folded.translate(_ALEF)
 

@@ -52,7 +52,8 @@ class Passage:
 
 
 class PassageTerms(NamedTuple):
-    """What passages are searched for: terms of a question, what else stands for each, and the analyzer of texts."""
+    """The terms that passages are searched for: a question's terms, alternatives for each, and the analyzer of
+    texts."""
 
     terms: Collection[str]
     others: Mapping[str, Collection[str]]
@@ -60,7 +61,7 @@ class PassageTerms(NamedTuple):
 
 
 def joined(sought: Sequence[PassageTerms]) -> PassageTerms | None:
-    """What passages are searched for that may answer any of several questions."""
+    """Terms for passages that may answer any of several questions."""
     if not sought:
         return None
     others = {term: also for each in reversed(sought) for term, also in each.others.items()}
@@ -214,7 +215,7 @@ class Reader:
         return best
 
     def _gain(self, position: int, counts: Counter[str], weights: Mapping[str, float], step: int) -> float:
-        """What a sentence adds to (step 1) or takes from (step -1) the score of a run; updates `counts`."""
+        """The change of a run's score when a sentence is added (step 1) or removed (step -1); updates `counts`."""
         total = 0.0
         for term in self._terms[position]:
             others = counts[term] if step > 0 else counts[term] - 1

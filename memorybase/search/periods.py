@@ -29,7 +29,7 @@ Resolution = Literal["day", "week", "weekend", "month", "quarter", "season", "ye
 UNIT_LETTERS = frozenset(date_tokens.UNITS.values())
 _DAYS_OF = {"d": 1, "w": 7, "e": 7}
 _MONTHS_OF: Mapping[str, tuple[int, Resolution]] = {"m": (1, "month"), "k": (3, "quarter")}
-# Days before and after the one so long ago.
+# Days before and after the day that is meant.
 _AROUND: Mapping[str, tuple[int, Resolution]] = {
     "d": (0, "day"),
     "w": (3, "week"),
@@ -127,7 +127,7 @@ def _named_in(query: str, now: datetime, language: Language | None) -> Named:
 
 
 def _without_weak(found: Sequence[Period]) -> Sequence[Period]:
-    """Without years where there is a more exact period."""
+    """The periods without years that a more exact period covers."""
     return [period for period in found if period.resolution != "year"] or found
 
 
@@ -209,7 +209,7 @@ _AGO = _any(
     "G [hdwmy]",
 )
 _NAMED = f"(?:{_DATE}|{_AGO}|{_EXACT})"
-_LOOSE = f"(?:{_NAMED}|[WMSYNf])"  # what needs no more, since or between stands beside it
+_LOOSE = f"(?:{_NAMED}|[WMSYNf])"  # it needs nothing more, since or between stands next to it
 _VAGUE = frozenset("WSerBIAZJ")  # too often no time in the past to be one by themselves
 _STRETCH = _any(
     "[LTP] [Nu] [hdwemky]",
@@ -392,7 +392,7 @@ class _Reader:
         return Period(start, start + days * DAY, "day" if unit == "d" else "week", yearly=whole.yearly)
 
     def _season(self, season: int, year: int | None, back: int | None) -> Period:
-        """Of the northern half of the earth; winter begins in December of its year."""
+        """A season of the northern half of the earth; winter begins in December of its year."""
         if year is None and back is not None:
             year = self._today.year
             while (period := self._months(year, 3 + 3 * season, 3, "season")).end > self._today and back:
@@ -440,7 +440,7 @@ class _Reader:
         return self._months(start.year, start.month, length, resolution)
 
     def _ago(self, parts: Mapping[str, int], units: Sequence[Token]) -> Period | None:
-        """The time around the moment so long ago."""
+        """The period of "... ago", around that moment."""
         number = parts.get("N", parts.get("u", 1)) or FEW_AGO
         if "S" in parts:
             return self._season(parts["S"], None, number)
@@ -471,7 +471,7 @@ def _third(period: Period, number: int) -> Period:
 
 
 def _back(day: datetime, number: int, unit: str) -> datetime:
-    """The day so many units before; the last of its month where that is shorter."""
+    """The day `number` units before; the last of its month where that is shorter."""
     if unit in _DAYS_OF:
         return day - number * _DAYS_OF[unit] * DAY
     months = day.year * MONTHS + day.month - 1 - number * {"m": 1, "k": 3, "y": MONTHS}[unit]

@@ -77,7 +77,7 @@ _ENGLISH: Mapping[str, re.Pattern[str]] = {
 }
 _WORDS = re.compile(r"[\w\u0900-\u0df3'\u2019-]+")  # Indic vowel signs are no word characters
 
-# What is said without asking for anything, in the languages of keyword search.
+# Phrases that ask for nothing, in the languages of keyword search.
 _SMALL_TALK = frozenset(
     "hi hello hey hiya yo thanks thank thx ty ok okay yes yeah yep nope bye goodbye good morning evening afternoon "
     "night great nice cool fine sure perfect awesome wow hm hmm lol haha please welcome sorry alright go continue "
@@ -94,7 +94,7 @@ _GREETING = re.compile(
     r"\b(?:see you|how are you(?: doing)?|how's it going|wie geht(?:'s| es) (?:dir|ihnen|euch)|(?:comment )?ça va|"
     r"comment vas-tu|qué tal|cómo estás?|come (?:stai|va)|tudo bem|hoe gaat het|jak się masz|nasılsın|как дела)\b"  # noqa: RUF001
 )
-# Words beside these: alone they are asked for.
+# Words besides these: alone they are asked for.
 _WITH_SMALL_TALK = frozenset(
     "tag nacht vielen herzlichen schönen beaucoup nuit soirée journée bonne muchas días tardes noches dia tarde noite "
     "mille tante goede middag dzień wieczór ederim iyi akşamlar geceler большое огромное день утро вечер जी السلام "
@@ -111,9 +111,9 @@ MOST_DECLINED = 50  # words whose other forms are looked up as names; a question
 class Question:
     """A query that was read once, for all that a search does with it.
 
-    `asked` are its stems without speakers' names, `analyzer` is that of its language, `text` is what is embedded. It
-    leaves names out, because a name weighs so much in a sentence vector that every turn of that speaker looks like an
-    answer; the signal `speaker` counts them.
+    `asked` are its stems without speakers' names, `analyzer` is that of its language, `text` is embedded. It leaves
+    names out, because a name weighs so much in a sentence vector that every turn of that speaker looks like an answer;
+    the signal `speaker` counts them.
     """
 
     query: str
@@ -143,7 +143,7 @@ class Question:
 
     @property
     def sought(self) -> PassageTerms:
-        """What a passage that answers has."""
+        """The terms of a passage that answers."""
         return PassageTerms(self.asked.terms, self.asked.others, self.analyzer)
 
     def reading(self, meant: Mapping[str, Sequence[str]]) -> Question:
@@ -210,7 +210,7 @@ def parse(
 
 
 def _asks(query: str, language: Language | None) -> set[str]:
-    """What kinds of questions it is, by their names; help and first person are recognized in English alone."""
+    """The kinds of questions that it is, by name; help and first person are recognized in English alone."""
     folded = query.casefold().replace("\u2019", "'") if language is None else language.folded(normal(query))
     patterns = _ENGLISH if language is None else language.questions
     return {name for name, pattern in patterns.items() if pattern.search(folded)}

@@ -237,6 +237,6 @@ def _folded(candidates: Sequence[Candidate], contents: Contents, top_k: int) -> 
 
 
 def _shape(candidate: Candidate) -> tuple[int, int, float]:
-    """What messages with the same text have in common, as far as it is known without the text."""
+    """The properties that messages with the same text share, as far as they are known without the text."""
     features = candidate.features
     return features.terms, features.first_person, round(candidate.coverage, 6)

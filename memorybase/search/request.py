@@ -325,7 +325,7 @@ def _invalid(field: str, rule: str, value: Any = None) -> errors.InvalidRequest:
 
 
 def _values(features: Features, name: str) -> list[Any]:
-    """What the message has in this field, without empty values."""
+    """The message's values in this field, without empty ones."""
     if name in BUILT_IN:
         found = BUILT_IN[name](features)
     else:
@@ -419,7 +419,7 @@ _KNOWLEDGE_ID = "knowledge_id"
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """Where to search. `flow`: the id by which the caller knows the flow. Without a memory base: all of the flow."""
+    """The scope of Dify's retrieval. `flow`: the caller's id of the flow. Without a memory base: all of the flow."""
 
     flow_id: UUID
     flow: str

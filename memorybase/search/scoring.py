@@ -1,4 +1,4 @@
-"""How the signals of a message become one score, what its parts are called, and which scores are good.
+"""Turns the signals of a message into one score, names the parts of scores, and says which scores are good.
 
 Two decisions. The order: the logistic function of the weighted sum of the signals, less a term for the competition
 among all candidates; about the chance that the message answers the question, if any does. Whether any does: `Evidence`,
@@ -54,13 +54,13 @@ SIGNALS: Mapping[str, str] = {
 # wins if all others are weak.
 COMPETITION = 0.85
 NO_ANSWER = 8.0
-# What many messages say is not improbable for that: they count as at most so many.
+# Repeating something in many messages does not make it improbable: they count as at most this many.
 MOST_ALIKE = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each signal adds to a candidate's sum (nothing without a weight), and the bias of every sum."""
+    """The weight of each signal in a candidate's sum (a signal without one adds nothing), and the bias of every sum."""
 
     name: str  # of the set
     bias: float
@@ -133,7 +133,7 @@ def log_sums(sums: Floats, starts: NDArray[np.int64]) -> Floats:
 
 
 class Shown(Protocol):
-    """What evidence reads of the signals; each but the columns of all candidates."""
+    """The signals that evidence reads. Every property except `columns` covers all candidates."""
 
     @property
     def columns(self) -> Mapping[str, Floats]: ...
@@ -281,7 +281,7 @@ def check_part_weights(weights: PartWeights) -> None:
 
 
 def shares_by_part(shares: Mapping[str, float]) -> dict[str, float]:
-    """What each part adds to the sum, from what each signal adds."""
+    """The sum's parts: what each adds to it, from what each signal adds."""
     sums = dict.fromkeys(PARTS, 0.0)
     for signal, share in shares.items():
         sums[part_of(signal)] += share

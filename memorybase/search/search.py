@@ -1,7 +1,7 @@
 """The search itself, top to bottom; `_find` has a branch for each mode.
 
-Keyword search is one read transaction. The others are two: what the vector store is asked is read in the first, and
-nothing is held open while the model and the store answer. The second verifies the answer and reads all the rest.
+Keyword search is one read transaction. The others are two: the first reads the parameters of the vector search, and
+none is open while the model and the store answer. The second verifies the answer and reads the rest.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ from memorybase.vectors.search import cut_query
 if TYPE_CHECKING:
     from memorybase.embedding import QueryTokens
 
-# Flows that are searched beside each other, over all searches of this process. The caller's thread only waits.
+# Flows that are searched in parallel, over all searches of this process. The caller's thread only waits.
 _flows = ThreadPoolExecutor(max_workers=8, thread_name_prefix="flow-search")
 
 
@@ -65,7 +65,7 @@ _flows = ThreadPoolExecutor(max_workers=8, thread_name_prefix="flow-search")
 class SearchResults:
     """Hits, best first, each message once; ties: the later message first, then by id.
 
-    `sought`: what passages of them are searched for; None if there is no memory base.
+    `sought`: the terms that their passages are searched for; None if there is no memory base.
     """
 
     results: list[Hit]
@@ -122,7 +122,7 @@ def _answer(services: Services, user_id: UUID, request: SearchRequest) -> _Answe
 def _of_text(each: Sequence[_Answer], request: SearchRequest) -> _Answer:
     """The hits of the questions inside of a text, and of the whole, which is the last one.
 
-    The whole may find a message by what stands around the questions; the passage to show is what answers one of them.
+    The whole text may find a message by the words around the questions; the passage to show answers one of them.
     """
     answers = merged((hit for answer in each[:-1] for hit in answer.hits), request)
     of_questions = {hit.message_id: hit for hit in answers}
@@ -174,7 +174,7 @@ class _Prepared(NamedTuple):
     targets: Sequence[Target]  # all of one flow
 
     def reading(self, terms: QueryTerms) -> _Prepared:
-        """With the words that misspelled ones are read as."""
+        """The question with the words that misspelled ones are read as."""
         return self._replace(question=self.question.reading(terms.meant))
 
 
@@ -317,8 +317,8 @@ def _prepare(db: OrmSession, services: Services, user_id: UUID, request: SearchR
 
 
 def _within_time(request: SearchRequest, question: Question) -> SearchRequest:
-    """Of a question about a time alone no word and no vector finds what was said then: the filter does. A date in
-    figures may be looked for as well."""
+    """Limit the time by a question that is only about a time: the filter finds what was said then, no word or vector
+    does. A date in figures may be searched for as well."""
     asks = question.is_time_alone and any(character.isalpha() for character in request.query)
     if not asks or request.mode == "keyword" or request.since is not None or request.until is not None:
         return request
@@ -377,8 +377,8 @@ def search_several(
 
 
 def _hits_of_flows(services: Services, user_id: UUID, requests: Sequence[SearchRequest]) -> list[Hit]:
-    """The hits of each flow, beside each other and in the order of the requests. Raises what the first of them raises
-    that fails."""
+    """The hits of each flow, searched in parallel and in the order of the requests. Raises the error of the first
+    request that fails."""
     if len(requests) < 2:
         return [hit for each in requests for hit in search_uncharged(services, user_id, each).results]
     answers = [
@@ -450,7 +450,7 @@ def _by_flow(services: Services, user_id: UUID, memory_base_ids: Sequence[UUID] 
 
 
 def why_nothing(services: Services, request: SearchRequest) -> list[Caveat]:
-    """What the flow of a search without results lacks; empty if it may simply hold nothing that fits."""
+    """Reasons why a search without results may lack something; empty if the flow may simply hold nothing that fits."""
     with services.database.reading(on_replica=True) as db:
         base = None if request.memory_base_id is None else memory_bases.fetch_any_base(db, request.memory_base_id)
         flow_id = request.flow_id if base is None else base.flow_id

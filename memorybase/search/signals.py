@@ -60,7 +60,7 @@ class Signals:
 
     columns: dict[str, Floats]
     covered: Floats  # the share of the question's words that each candidate has; 0 if it says nothing
-    other_terms: Floats  # of each candidate, beside the question's; infinite unless either has all terms of the other
+    other_terms: Floats  # of each candidate, besides the question's; infinite unless either has all terms of the other
     fluency: float  # how well the model knows the question's words, 0 to 1
     specific: Collection[str]  # the terms that an answer may have
     terms: QueryTerms
@@ -144,8 +144,8 @@ def read(
 
 
 def fluency_of(query: str, tokens: QueryTokens | None) -> float:
-    """How well the model knows a question's words, 0 to 1: it splits words that it does not know into small pieces, and
-    has none for characters that it does not know. 1 without tokens."""
+    """How well the model knows a question's words, 0 to 1: it splits unknown words into small pieces, and has none for
+    unknown characters. 1 without tokens."""
     if tokens is None:
         return 1.0
     covered = {position for start, end in tokens.spans for position in range(start, end)}
@@ -179,7 +179,7 @@ class CandidateMatrix:
         self._neighbor_weights: dict[int, Floats] = {}
 
     def neighbors(self, step: int) -> list[Turn | None]:
-        """For each candidate the turn this many positions away, if it is in the same session."""
+        """For each candidate the turn this many positions from it, if it is in the same session."""
         if step not in self._neighbors:
             turns = (self._turns.get(message.position + step) for message in self.features)
             self._neighbors[step] = [
@@ -211,7 +211,7 @@ class CandidateMatrix:
         return None if turn is None else turn.version
 
     def neighbor_weight(self, step: int) -> Floats:
-        """How much the turn this many positions away counts for each candidate; 0 where there is none."""
+        """For each candidate the weight of the turn this many positions from it; 0 if there is none."""
         if step not in self._neighbor_weights:
             turns = self.neighbors(step)
             is_there = np.array([turn is not None for turn in turns])
@@ -268,7 +268,7 @@ def _repeats(question: Question, words: WordMeasures, candidates: CandidateMatri
     """1 for a message that only asks the question again, perhaps in other words."""
     own_terms = candidates.lengths - words.words - len(question.names)
     asks = _has_trait(candidates.traits, Traits.ENDS_IN_QUESTION)
-    # What has a value of the kind that the question asks for is no repetition: "Does the plan allow 40 connections?"
+    # A message with a value of the kind asked for is no repetition: "Does the plan allow 40 connections?"
     for wanted, trait in ((question.asks_number, Traits.TELLS_NUMBER), (question.asks_time, Traits.TELLS_TIME)):
         asks *= 1 - wanted * _has_trait(candidates.traits, trait)
     is_question = (words.covered >= REPEATED) & (own_terms <= OWN_TERMS * (not question.is_keywords))

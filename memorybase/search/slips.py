@@ -73,7 +73,8 @@ def _sounding_alike(word: str, vowels: str) -> Iterator[str]:
 
 
 def _mistyped(word: str, alphabet: str) -> Iterator[str]:
-    """A letter is missing or too much, or is one beside it on the keyboard; in a long word, any other."""
+    """Words with a letter missing or too much, or with a neighbouring letter of the keyboard; in a long word, any
+    other."""
     for at in range(1, len(word) + 1):
         before, after = word[:at], word[at:]
         yield from (f"{before}{letter}{after}" for letter in alphabet)

@@ -121,7 +121,7 @@ class Packer:
         self._weights: Mapping[str, float] = rarities(sought.terms, best)
 
     def pack(self, max_tokens: int, *, seen: Iterable[str] = (), without: Collection[UUID] = ()) -> Packed:
-        """What fits the budget, without these messages and without texts that the caller has `seen`."""
+        """The messages that fit the budget, without these and without texts that the caller has `seen`."""
         budget = _Budget(max_tokens, self._cost, {_normalized(text) for text in seen})
         hits = [turn for turn in self._hits if turn.message_id not in without]
         for number in range(PASSAGES_PER_MESSAGE):

@@ -49,7 +49,7 @@ FETCH_ROUNDS = 3
 # A session or end user with at most this many chunks is read and compared here: exact, and the cost does not grow with
 # the store.
 COMPARED_CHUNKS = 1_000
-# Where an index finds the chunks of a session, sessions are the filter, up to so many of an end user.
+# If an index finds the chunks of a session, sessions are the filter, up to this many of an end user.
 SESSIONS_SELECTED = 500
 VERIFY_BATCH = 96  # messages, nearest first, until there are enough
 CHUNKS_COMPARED = 4  # of a message that only the keyword half found
@@ -67,7 +67,7 @@ _Query = tuple[Mapping[str, Any] | None, int]  # filter and limit
 
 
 class Plan(NamedTuple):
-    """What the store is asked for one target: these chunks, or the nearest ones by these queries in turn."""
+    """The store's work for one target: these chunks, or the nearest ones by these queries in turn."""
 
     target: Target
     chunks: Sequence[str] | None
@@ -85,7 +85,7 @@ class Nearest(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What the model and the store work on while SQL goes on."""
+    """The work of the model and the store while SQL runs."""
 
     request: SearchRequest  # for chunks
     nearest: Future[list[Nearest]]

@@ -32,7 +32,7 @@ class Chosen(NamedTuple):
 
 
 class Outcome(StrEnum):
-    """What became of one session."""
+    """Result for one session."""
 
     QUEUED = "queued"
     ACTIVE = "active"  # a job that started before handles it
@@ -125,7 +125,8 @@ def plan_deletion(services: Services, user_id: UUID, chosen: Sequence[Chosen]) -
 
 
 def undo_deletion(services: Services, user_id: UUID, batch_id: UUID) -> int:
-    """Keep the sessions of a plan; how many. Raises NotFound if none is left to keep."""
+    """Cancel the planned deletion of a batch of sessions, and return their number. Raises NotFound if none is left to
+    keep."""
     with services.database.transaction() as db:
         kept = planned_deletions.withdraw(db, user_id, batch_id)
     if not kept:
@@ -134,7 +135,7 @@ def undo_deletion(services: Services, user_id: UUID, batch_id: UUID) -> int:
 
 
 def delete_due_sessions(services: Services) -> int:
-    """Delete the sessions whose time to undo is over; how many."""
+    """Delete the sessions whose time to undo is over, and return their number."""
     with services.database.reading() as db:
         due = planned_deletions.due(db, clock.now(db), limit=SWEEP_PAGE)
     return sum(_delete_due(services, planned) for planned in due)

@@ -47,7 +47,7 @@ _UNDO: Mapping[str, Action] = {
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """What an action did with one message."""
+    """Result of an action on one message."""
 
     id: Annotated[str, Field(description="The id, as it was sent.")]
     message_id: Annotated[UUID | None, Field(description="The message; null if there is none.")]
@@ -69,7 +69,7 @@ class BulkAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """How many changes were undone and how many could not be; `after` continues with the rest, if there is one."""
+    """Number of changes that were undone and that could not be; `after` continues with the rest, if there is one."""
 
     done: int
     failed: int
@@ -126,8 +126,8 @@ def act(
     *,
     flow_id: UUID | None = None,
 ) -> BulkAnswer:
-    """Do one action with each message, each in a transaction of its own: one that fails does not stop the others.
-    Raises InvalidRequest for an unknown action or too many ids, EnvironmentFailure for an outage."""
+    """Apply one action to each message, each in its own transaction: one that fails does not stop the others. Raises
+    InvalidRequest for an unknown action or too many ids, EnvironmentFailure for an outage."""
     if action not in get_args(Action):
         raise errors.InvalidRequest(f"action must be one of {', '.join(get_args(Action))}", field="action")
     if len(ids) > MAX_IDS:
@@ -209,7 +209,7 @@ def _undo_one(services: Services, user_id: UUID, change: MessageChange, attribut
 
 
 def history(services: Services, user_id: UUID, message_id: UUID, request: PageRequest) -> Page[ChangeView]:
-    """What was done to a message, newest first. Raises NotFound."""
+    """The changes of a message, newest first. Raises NotFound."""
     with services.database.reading() as db:
         message = require(messages.fetch_message(db, user_id, message_id), "message", message_id)
         found = message_changes.page(db, message.flow_id, message_id, request)

@@ -67,8 +67,8 @@ def finish_erasures(services: Services) -> int:
 
 
 def remove_deleted_sessions(services: Services) -> int:
-    """Remove the rows of deleted sessions whose stores are repaired; how many sessions. Node memory in objects is
-    deleted first: as long as that fails, the row stays and the next pass tries again."""
+    """Remove the rows of deleted sessions whose stores are repaired, and return the number of sessions. Node memory in
+    objects is deleted first: as long as that fails, the row stays and the next pass tries again."""
     with services.database.reading() as db:
         deleted = erasure_queries.removable_sessions(db, limit=200)
     return sum(
@@ -108,6 +108,6 @@ def _remove_some(services: Services, flow_id: UUID, session_id: str) -> bool | N
 
 
 def delete_expired_ids(services: Services) -> int:
-    """Delete the ids of deleted messages that no late write can reach any more; how many."""
+    """Delete the ids of deleted messages that no late write can reach any more, and return their number."""
     delete = partial(deleted_messages.delete_expired, limit=DELETE_PAGE)
     return change_if_due(services.database, deleted_messages.has_expired, delete)

@@ -53,7 +53,8 @@ def _split(former: str, new: str) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _joined(pieces: Iterator[Piece]) -> Iterator[Piece]:
-    """Without empty pieces, and with a single space between two changes taken into both: whole phrases, not words."""
+    """Join pieces: without empty ones, and with a single space between two changes taken into both, so that whole
+    phrases differ and not words."""
     waiting = {"removed": "", "added": ""}
     found = [piece for piece in pieces if piece.text]
     for index, piece in enumerate(found):

@@ -57,7 +57,7 @@ FLAGS: Mapping[str, tuple[ChangeKind, ChangeKind]] = {"muted": ("mute", "unmute"
 
 @dataclass(frozen=True, slots=True)
 class NewExpiry:
-    """When a session expires: at a time, in so many days of the database's clock, or with neither never."""
+    """New expiry of a session: at a time, in a number of days by the database's clock, or never with neither."""
 
     at: datetime | None = None
     in_days: int | None = None
@@ -87,7 +87,8 @@ class RemovedFrom:
 
 @dataclass(frozen=True, slots=True)
 class DeletionReceipt:
-    """A deleted message: by whom and why, what it is removed from, and until when it can be restored."""
+    """A deleted message: author and reason of the deletion, the memory bases that it is removed from, and until when it
+    can be restored."""
 
     message_id: MessageId
     deleted_at: Annotated[datetime, Field(description="When it was deleted.")]
@@ -332,7 +333,8 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
 
 
 def _erase_uses(services: Services, user_id: UUID, end_user_id: str) -> int:
-    """Delete what models were given for an end user in chats and in sessions that are not stored; how many."""
+    """Delete the memory that models were given for an end user in chats and in sessions that are not stored. Returns
+    the number of uses deleted."""
     deleted = 0
     while True:
         with services.database.transaction() as db:

@@ -1,6 +1,6 @@
 """Erase a session: marked as deleted at once, then its rows are deleted in pages, each in a short transaction.
 
-Whoever removes the last rows schedules the repairs, in the same transaction. Until then the sweeper goes on where a
+Whoever removes the last rows schedules the repairs, in the same transaction. Until then the sweeper continues where a
 request was cut off, and a capture into the session is refused with an error that can be retried.
 """
 
@@ -41,7 +41,7 @@ PAGE = 500  # rows in one transaction, about 0.1 s on SQLite, where all other wr
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What was deleted from SQL, and how many chunks of it the stores hold by the ledgers; no search returns it."""
+    """Rows deleted from SQL, and the number of their chunks in the stores by the ledgers; no search returns them."""
 
     sessions: Annotated[int, Field(description="Number of deleted sessions.")] = 0
     runs: Annotated[int, Field(description="Number of deleted runs.")] = 0
@@ -75,7 +75,7 @@ class Erasure:
 def begin(
     db: OrmSession, services: Services, bases: Sequence[BaseRow], session: SessionRow, now: datetime
 ) -> tuple[Erasure, bool]:
-    """Mark a session as deleted and delete its first page; what is being deleted, and whether nothing is left.
+    """Mark a session as deleted and delete its first page. Returns what is being deleted, and whether nothing is left.
 
     The caller has locked the flow's memory bases and the session. The sweeper deletes node memory in objects and the
     session's row.
@@ -92,8 +92,8 @@ def begin(
 
 
 def finish(services: Services, flow_id: UUID, session_id: str, *, pages: int | None = None) -> list[UUID] | None:
-    """Delete what is left of a session that is marked as deleted, or at most so many pages of it: the ids of the
-    repairs that this call has scheduled, or None if something is left."""
+    """Delete the rest of a session that is marked as deleted, or at most `pages` of it. Returns the ids of the repairs
+    that this call has scheduled, or None if something is left."""
     while pages is None or pages > 0:
         # A page that a power cut undoes is deleted again: the mark is on the disk.
         with services.database.transaction(durable=False) as db:
@@ -142,7 +142,7 @@ def _continue(
 
 
 def _delete_page(db: OrmSession, session: SessionRow) -> int:
-    """Delete up to PAGE rows of the session; how many."""
+    """Delete up to PAGE rows of the session, and return their number."""
     deleted = rows.delete_rows_about(db, session, limit=PAGE)
     if deleted < PAGE and session.documents:
         deleted += _take_out_of_index(db, session, limit=PAGE - deleted)
@@ -156,7 +156,7 @@ def _delete_page(db: OrmSession, session: SessionRow) -> int:
 
 
 def _delete_messages(db: OrmSession, session: SessionRow, *, limit: int) -> int:
-    """Delete the oldest messages of the session, and redact what quotes them; how many of both."""
+    """Delete the oldest messages of the session, and redact their quotations. Returns the number of both."""
     found = rows.oldest_messages(db, session, limit=limit)
     ids = [message_id for message_id, _ in found]
     redacted = memory_uses.redact_uses(db, session.flow_id, ids, limit=limit) if found else 0
@@ -168,8 +168,8 @@ def _delete_messages(db: OrmSession, session: SessionRow, *, limit: int) -> int:
 
 
 def _take_out_of_index(db: OrmSession, session: SessionRow, *, limit: int | None) -> int:
-    """Remove the session from the keyword index, and let what was deleted from it before be posted again, as far as
-    `limit` rows go; how many. While it has `documents`, this is not done."""
+    """Remove the session from the keyword index, and let messages that were deleted from it before be posted again, up
+    to `limit` rows. Returns the number of rows; while the session has `documents`, this is not complete."""
     allowed = deleted_messages.allow_all(db, session, limit=limit)
     if limit is None or allowed < limit:
         removed = 0 if limit is None else postings.remove_rows(db, session, limit=(limit - allowed) * POSTINGS)

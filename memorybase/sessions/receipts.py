@@ -1,4 +1,4 @@
-"""Receipts of erasures: what was deleted, in numbers, and what stays where until when. Kept for two years.
+"""Receipts of erasures: the rows that were deleted, in numbers, and what stays where until when. Kept for two years.
 
 A receipt has no id of an end user or session, only a UUID that is derived from it: whoever knows the id finds it.
 """
@@ -46,7 +46,7 @@ class Remainder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasureReceipt(Erasure):
-    """What an erasure deleted, kept as evidence."""
+    """The rows that an erasure deleted, kept as evidence."""
 
     id: Id
     operation: Annotated[
@@ -97,7 +97,7 @@ def get_receipt(services: Services, user_id: UUID, receipt_id: UUID) -> ErasureR
 
 
 def remaining(services: Services) -> list[Remainder]:
-    """What stays after an erasure in this installation, and until when."""
+    """The data that stays after an erasure in this installation, and until when."""
     settings = services.settings
     stores = settings.vector_stores_in_use
     found = []

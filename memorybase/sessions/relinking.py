@@ -20,15 +20,15 @@ from memorybase.queries import deleted_messages, messages, restorable_messages, 
 from memorybase.queries.sessions import SessionRow
 from memorybase.queries.threads import Condition, Neighbors
 
-MOST_QUESTIONS = 5_000  # at most so many that follow the end of one turn are relinked
+MOST_QUESTIONS = 5_000  # messages after the end of one turn that are relinked at most
 
 
 @dataclass(frozen=True, slots=True)
 class Bypass:
     """How threads go around a message that is about to be deleted.
 
-    follows      id of what is followed in its place; None: a thread begins
-    turn_end     id of what questions follow that name it, if that is another message
+    follows      id of the message that is followed instead; None: a thread begins
+    turn_end     id of the message that questions follow that name it, if that is another one
     dependents   seqs of the messages that follow it without naming it
     first_link   seq of the first message of the session that names a parent
     before       parent and rule of each message that was relinked, as they were
@@ -44,12 +44,12 @@ class Bypass:
 
     @property
     def follows_id(self) -> UUID | None:
-        """What a message follows that names the deleted one later."""
+        """The id of the message that is followed by messages that name the deleted one later."""
         return self.turn_end or self.follows
 
 
 def find_bypass(db: OrmSession, message: Message) -> Bypass:
-    """How threads go around the message; before its deletion."""
+    """Find how threads go around the message; before its deletion."""
     where = (db, message.flow_id, message.session_id)
     (beside,) = threads.neighbors(*where, [message.seq])
     link = beside.link
@@ -100,7 +100,7 @@ def _relink(db: OrmSession, bypass: Bypass) -> None:
 
 
 def _relink_dependents(db: OrmSession, bypass: Bypass) -> None:
-    """Messages that follow another one now, or that would, name the one that they should follow."""
+    """Set the parent of messages whose predecessor has changed or was deleted."""
     message = bypass.message
     where = (db, message.flow_id, message.session_id)
     target = None if bypass.follows is None else threads.seq_of(*where, bypass.follows)

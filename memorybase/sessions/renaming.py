@@ -37,7 +37,7 @@ def rename(
     if sessions.unfinished_rename(db, session) is not None:
         raise errors.DatabaseUnavailable("The session is being renamed. Repeat the call in a few seconds")
     now = clock.now(db)
-    # A worker with a job of this session still has the old id: take its claim away.
+    # A worker with a job of this session still has the old id: revoke its claim.
     active = [jobs.active_job(db, base.id, session.session_id) for base in bases]
     jobs.cancel_jobs(db, [job.id for job in active if job], now, "the session was renamed")
     sessions.rename_session(db, session, new_session_id, now)
@@ -57,7 +57,7 @@ def finish(services: Services, flow_id: UUID, session_id: str) -> None:
 
 
 def finish_all(services: Services) -> int:
-    """The sweeper's step; how many sessions."""
+    """The sweeper's step: finish renames, and return the number of sessions."""
     with services.database.reading() as db:
         renamed = sessions.renamed_sessions(db, limit=SESSIONS)
     for flow_id, session_id in renamed:
@@ -66,7 +66,7 @@ def finish_all(services: Services) -> int:
 
 
 def _go_on(db: OrmSession, services: Services, session: SessionRow, now: datetime) -> bool:
-    """Do the next page of a rename; whether nothing is left."""
+    """Do the next page of a rename. Returns whether nothing is left."""
     left = sessions.unfinished_rename(db, session)
     if left is None:
         return True

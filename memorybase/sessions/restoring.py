@@ -186,7 +186,7 @@ def purge_message(services: Services, user_id: UUID, message_id: UUID) -> None:
 
 
 def delete_expired(services: Services) -> int:
-    """Delete the messages whose retention has ended for good; how many."""
+    """Delete the messages whose retention has ended for good, and return their number."""
     kept = timedelta(days=services.settings.deleted_retention_days)
     deleted = 0
     while True:

@@ -1,6 +1,6 @@
 """`memorybase backup`: the embedded stack's data in a folder, while it runs.
 
-The folder appears when it is complete: until then everything is in a hidden folder beside it, which the next backup to
+The folder appears when it is complete: until then everything is in a hidden folder next to it, which the next backup to
 the same place removes.
 """
 
@@ -28,10 +28,10 @@ from memorybase.stack.manifest import Manifest, describe_file
 from memorybase.stack.state import DATABASE, DataDir, settings_in_use
 from memorybase.vectors import saved
 
-SPARE_BYTES = 64_000_000  # left on the disk beside the copy of the database
+SPARE_BYTES = 64_000_000  # left on the disk in addition to the copy of the database
 LISTINGS = 20  # of a folder that changes while it is copied
 
-# What is never in a backup, each with the reason.
+# Data that is never in a backup, each with the reason.
 LEFT_OUT = {
     "redis": "it holds notifications and locks only; the sweeper notifies again",
     "chroma": "its files cannot be copied while it runs; collections are rebuilt from the database",
@@ -79,7 +79,7 @@ def _database(settings: Settings) -> Path:
 
 @contextmanager
 def _scratch(target: Path) -> Iterator[Path]:
-    """An empty folder beside the target, which this process alone writes; removed at the end if it is still there."""
+    """An empty folder next to the target, which this process alone writes; removed at the end if it is still there."""
     target.parent.mkdir(parents=True, exist_ok=True)
     folder = target.with_name(f".{target.name}.memorybase-backup")
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -200,7 +200,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _is_scratch(name: str) -> bool:
-    """What a writer of the stack has not renamed yet, or a lock."""
+    """Whether it is a file that a writer of the stack has not renamed yet, or a lock."""
     return name.startswith(".") or name.endswith((".part", ".lock"))
 
 

@@ -16,7 +16,7 @@ from memorybase.stack.state import DataDir, RunningStack, free_port
 NAMES = ("redis", "chroma", "worker", "sweeper", "api")
 STORES = ("redis", "chroma")
 SERVICES = ("worker", "sweeper", "api")
-# Captures do not need these: while one keeps ending, it is restarted with a growing pause and the stack goes on.
+# Captures do not need these: while one keeps ending, it is restarted with a growing pause and the stack continues.
 DISPENSABLE = frozenset({"worker", "sweeper"})
 
 # Workers coordinate through the database; with mingle and gossip a start would wait a second for other workers.

@@ -17,7 +17,7 @@ POSTPONED = "compact-at-start"  # a file in the directory
 # Chroma writes nothing meanwhile, and gives up after 5 s: 30 ms for each megabyte, on a busy machine.
 LIVE_BYTES = 128 * 1024 * 1024
 BUSY_SECONDS = 5.0
-# A folder without a collection is left alone for so long: a request may still be about to write there.
+# A folder without a collection is kept for this long: a request may still be about to write there.
 UNUSED_SECONDS = 60.0
 
 
@@ -36,7 +36,7 @@ def compact(directory: Path) -> None:
 
 
 def compact_postponed(directory: Path, report: Callable[[str], object]) -> None:
-    """What was postponed, before Chroma starts. A failure prevents no start: the next one tries again."""
+    """Do postponed compactions before Chroma starts. A failure prevents no start: the next one tries again."""
     if not (directory / POSTPONED).exists():
         return
     report("removing what was deleted from Chroma's database")
@@ -49,7 +49,7 @@ def compact_postponed(directory: Path, report: Callable[[str], object]) -> None:
 
 
 def _compact(directory: Path) -> None:
-    # Safe beside a running Chroma: SQLite's lock makes each wait for the other.
+    # Safe while Chroma runs: SQLite's lock makes each wait for the other.
     try:
         with closing(sqlite3.connect(directory / DATABASE, timeout=BUSY_SECONDS, isolation_level=None)) as db:
             # Deleted texts stay in the full-text index until its segments are merged.

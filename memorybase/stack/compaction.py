@@ -26,9 +26,9 @@ LOG_EVERY = timedelta(minutes=1)
 
 
 def compact(services: Services) -> bool:
-    """Overwrite what was deleted, if anything was and it is time; whether it was done.
+    """Overwrite deleted data, if there is any and it is time. Returns whether it did.
 
-    Any number of processes may call it. Raises EnvironmentFailure; a later call does what is left.
+    Any number of processes may call it. Raises EnvironmentFailure; a later call does the rest.
     """
     chroma = services.settings.data_dir / "chroma"
     embedded = is_embedded(services)

@@ -1,4 +1,4 @@
-"""manifest.json of a backup: what is in it, the checksum of each file, and what is left out."""
+"""manifest.json of a backup: its contents, the checksum of each file, and what is left out."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a backup holds. Everything acknowledged before `created_at` is in it."""
+    """Contents of a backup. Everything acknowledged before `created_at` is in it."""
 
     version: str
     schema: str

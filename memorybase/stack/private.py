@@ -10,7 +10,7 @@ from pathlib import Path
 from memorybase import errors
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
-# What a stack keeps in its data directory. The directory may hold other things, which are left alone.
+# A stack's entries in its data directory. The directory may hold other things, which are not touched.
 KEPT = (
     "memorybase.db*",
     "chroma",

@@ -28,7 +28,7 @@ PLAN = "plan.json"
 FILES = "files"
 MOVED = "moved"  # what was there before is set aside
 SPARE_BYTES = 64_000_000
-# What a stack keeps and a backup replaces. Models stay: they depend on the installation.
+# Entries of a stack that a backup replaces. Models stay: they depend on the installation.
 REPLACED = (f"{DATABASE}*", "chroma", "redis-*", "knowledge_bases", "node_memory", "api_key", RESTORED)
 
 OnProgress = Callable[[str, int, int | None], object]
@@ -122,7 +122,7 @@ def _present(data: DataDir, *, keep_chroma: bool) -> Iterator[str]:
 
 
 def _stage(source: Path, manifest: Manifest, part: Path, on_progress: OnProgress, *, keep_chroma: bool) -> None:
-    """Copy the backup beside the data, verified, with the plan for it; all of it on the disk."""
+    """Copy the backup next to the data, verified, with the plan for it, and sync all of it to the disk."""
     free = shutil.disk_usage(part.parent).free
     if free < manifest.bytes + SPARE_BYTES:
         raise errors.EnvironmentFailure(
@@ -157,7 +157,7 @@ def _check_copy(source: Path, copy: Path, expected: StoredFile) -> None:
 
 
 def _place(name: str) -> str:
-    """Where a file of the backup belongs in the data directory."""
+    """Location of a file of the backup in the data directory."""
     from memorybase.vectors import saved
 
     return f"{RESTORED}/{name}" if name.startswith(f"{saved.FOLDER}/") else name

@@ -255,7 +255,7 @@ def _is_worth_a_line(failing: list[str], processes: Processes) -> bool:
 
 
 def _missing(failing: list[str], problem: str) -> str:
-    """What is missing, for people; empty if nothing is. The model comes first: its worker waits for it."""
+    """The missing parts, for people; empty if there are none. The model comes first: its worker waits for it."""
     if MODEL not in failing:
         return f"not ready: {', '.join(failing)}" if failing else ""
     return PREPARING if problem.startswith(PREPARING) else f"not ready: {problem.rstrip('.')}"

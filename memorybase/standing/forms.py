@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A pattern, and when it counts.
+    """A pattern, and the condition under which it counts.
 
-    timeless    not where the sentence points at the matter of the moment: this file, the second option, now
-    unasked     not beside a question or request, unless the sentence names the assistant's answers
+    timeless    not if the sentence points at the present matter: this file, the second option, now
+    unasked     not next to a question or request, unless the sentence names the assistant's answers
     """
 
     pattern: re.Pattern[str]
@@ -101,7 +101,7 @@ CUES = (
     "hour ",
 )
 
-# What may stand before an instruction.
+# Words that may come before an instruction.
 OPENING = (
     r"(?:(?:[-*\u2022]|\d{1,2}[.)])\s+)?"
     r"(?:(?:ok(?:ay)?|hey|hi|hello|oh|btw|by the way|also|and|but|so|then|just|well|yes|no|thanks|thank you|great"
@@ -277,7 +277,7 @@ PREFERENCES = (
 
 # "I prefer it over the other": the clause before says what.
 PRONOUN_OBJECT = re.compile(r"\bprefer (?:it|them|that|this|those|these)\b", re.IGNORECASE)
-# What a sentence about the moment points at.
+# Words of a sentence about the present matter.
 OF_THE_MOMENT = re.compile(
     r"\b(?:this|these|those|here|now|today|tonight|tomorrow|yet|above|below|following"
     r"|the (?:first|second|third|last|latter|former|other|same|function|file|code|class|test|line|method|text|email"

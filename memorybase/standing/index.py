@@ -29,7 +29,7 @@ _NONE: _Found = ((), ())
 
 
 class Reread(NamedTuple):
-    """How many messages were read, how many statements are new, and the last seq."""
+    """Number of messages read, number of new statements, and the last seq."""
 
     messages: int
     new: int
@@ -58,8 +58,8 @@ def add(
 
 
 def replace(db: OrmSession, services: Services, session: SessionRow, message: Message) -> int:
-    """Follow a message's present content; how many statements are new. One that it still states stays as it is, with
-    what a person made of it. The caller holds the session's lock."""
+    """Update the statements of an edited message, and return the number of new ones. One that the message still states
+    stays as it is, with the changes that a person made. The caller holds the session's lock."""
     found = find(services, message.role, message.content, is_dialogue=message.is_dialogue)
     stored = standing_statements.keys_of_message(db, message.id)
     gone = stored - {key_of(statement.text) for statement in found}
@@ -77,7 +77,7 @@ def reread(db: OrmSession, services: Services, session: SessionRow, after_seq: i
 
 
 def changes_of(db: OrmSession, message_ids: Collection[UUID]) -> dict[UUID, list[dict[str, Any]]]:
-    """By message: what people made of its statements, in types of JSON, for a copy of the message."""
+    """By message: people's changes of its statements, in types of JSON, for a copy of the message."""
     return {
         message_id: [
             {
@@ -95,7 +95,7 @@ def changes_of(db: OrmSession, message_ids: Collection[UUID]) -> dict[UUID, list
 
 
 def key_of(found: str) -> bytes:
-    """What identifies a statement within its message."""
+    """The key of a statement within its message."""
     return hashlib.sha256(found.casefold().encode()).digest()
 
 

@@ -1,4 +1,4 @@
-"""Sentences in which a user tells something of themselves: who they are, what they have, what they want. Pure.
+"""Finds sentences in which users describe themselves: who they are, what they have, what they want. Pure.
 
 The form decides: words of the first person, and forms that tell what lasts ("I am a nurse", "my office is in room 12").
 English and the languages of keyword_index/languages. Questions, requests, code, quotations and pasted material are
@@ -76,7 +76,8 @@ class Sentence:
 
     @cached_property
     def attribute(self) -> tuple[str, ...]:
-        """What it gives a value of, of which a person has one; empty if that is not to be told. English only."""
+        """The attribute that it gives a value of, of which a person has one; empty if that cannot be told. English
+        only."""
         found = None if self.language is not None else _ATTRIBUTES.search(self.text.replace("\u2019", "'"))
         if found is None:
             return ()
@@ -96,7 +97,7 @@ class Sentence:
 
 
 def sentences_of(text: str) -> list[Sentence]:
-    """What a user's message states in its own words, in order."""
+    """The statements of a user's message in its own words, in order."""
     plain = text.replace("\u2019", "'").replace(MASK, " ")
     introduced = _INTRODUCES.search(plain)
     if introduced is not None and len(plain[introduced.end() :].encode()) > MATERIAL_BYTES:

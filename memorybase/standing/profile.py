@@ -1,8 +1,9 @@
-"""What a person said about themselves, without a model: what holds now, said often or pinned. Computed from messages.
+"""A person's profile, without a model: statements about themselves that hold now, were made often, or are pinned.
+Computed from messages.
 
-In this order: pinned messages, standing statements, what was said more than once, how the person introduced
-themselves, then what else they said about themselves, the newest first and what lasts before the rest. A statement
-that a later one corrects is left out. Read are the newest messages, and the first ones; nothing is stored.
+In this order: pinned messages, standing statements, repeated statements, introductions, then other statements about
+themselves, the newest first and lasting ones before the rest. A statement that a later one corrects is left out. Read
+are the newest messages, and the first ones; nothing is stored.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ MAX_PINNED = 50
 MAX_STANDING = 200
 MAX_ITEMS = 200
 INTRODUCTION = 3  # of the first messages in which a person tells of themselves
-SHORTEST_REPEATED = 3  # words with a meaning of their own, of a sentence that is compared with others
+SHORTEST_REPEATED = 3  # words with a meaning, of a sentence that is compared with others
 SHORTEST_OF_ANY = 5  # the same, of one that does not tell what lasts: "your words mean a lot" is no statement
 
 Kind = Literal["standing", "pinned", "repeated", "about"]
@@ -163,7 +164,7 @@ def _is_repetition(older: _Found, later: _Found) -> bool:
 
 
 def _told(messages: Sequence[Written], standing: Sequence[str]) -> list[ProfileItem]:
-    """What was said more than once, then what the person said about themselves."""
+    """Repeated statements, then other statements of the person about themselves."""
     taken = {each.casefold() for each in standing}
     read = [
         _At(message, sentence)
@@ -200,7 +201,7 @@ def _current(read: Sequence[_At]) -> list[_Said]:
     by_word: dict[str, list[int]] = {}
     for at in read:
         rare = sorted(at.sentence.words, key=lambda word: (common[word], word))
-        # Two sentences that share enough of their words share one of so many of the rarest.
+        # Two sentences that share enough of their words share one of the rarest ones.
         rare = rare[: 1 + int((1 - oneself.CHANGED_WORDS) * len(rare))]
         keys = [*rare, *([" ".join(("", *at.sentence.attribute))] if at.sentence.attribute else [])]
         near = [kept[index] for index in sorted({each for key in keys for each in by_word.get(key, ())})]
@@ -230,7 +231,8 @@ def _joins(at: _At, later: Sequence[_Said]) -> bool:
 def _by_message(
     messages: Sequence[Written], once: Sequence[_At], *, without: set[int]
 ) -> Iterator[tuple[Written, str]]:
-    """For each message that tells something of the person, its text from there on: introductions, then what lasts."""
+    """For each message in which the person describes themselves, its text from there on: introductions, then lasting
+    facts."""
     of: dict[UUID, list[_At]] = {}
     for at in once:
         if id(at) not in without:

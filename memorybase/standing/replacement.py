@@ -65,7 +65,7 @@ class AnyStatement(Protocol):
 
 
 class Topic(NamedTuple):
-    """What a statement is about."""
+    """Topic of a statement."""
 
     slot: str | None
     words: frozenset[str]
@@ -79,7 +79,7 @@ class Replacements(NamedTuple):
 
 
 def text_of(statement: AnyStatement) -> str:
-    """What a person wrote in its place, else what was found."""
+    """The text that a person wrote instead, else the one that was found."""
     return statement.found if statement.edited is None else statement.edited
 
 

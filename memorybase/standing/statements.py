@@ -156,8 +156,8 @@ def delete_statement(services: Services, user_id: UUID, statement_id: UUID, *, b
 def for_context(
     db: OrmSession, flow_id: UUID, session_id: str, end_user_id: str | None, *, whole_flow: bool, query: str | None
 ) -> list[Said]:
-    """What a context may contain, the most useful first: statements that share a word with the query, then those
-    without a condition, then the rest; a person's own words and later ones before others.
+    """The statements for a context, the most useful first: those that share a word with the query, then those without a
+    condition, then the rest; a person's own words and later ones before others.
 
     Without an end user only the session's own; with `whole_flow` those of all sessions without an end user.
     """
@@ -169,7 +169,7 @@ def for_context(
 def owner_of(
     db: OrmSession, flow_id: UUID, session_id: str, end_user_id: str | None, *, whole_flow: bool
 ) -> Owner | None:
-    """Whose statements a context may contain; None for a session that does not exist."""
+    """Owner of the statements for a context; None for a session that does not exist."""
     session = None
     if end_user_id is None and not whole_flow:
         session = sessions.fetch_session(db, flow_id, session_id)

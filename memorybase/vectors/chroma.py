@@ -69,7 +69,7 @@ class VectorUnreadable(VectorStoreUnavailable):
 class ChromaStore:
     """A Chroma server over HTTP. The constructor does not connect; calls are independent and reconnect.
 
-    Chroma Cloud has quotas and a header of its own for the token.
+    Chroma Cloud has quotas, and another header for the token.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class ChromaStore:
 
     def reached_ids(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> set[str]:
         reached: set[str] = set()
-        for batch in batches(records, min(READ_BATCH, self._limits.records // TWINS)):  # in all so many results
+        for batch in batches(records, min(READ_BATCH, self._limits.records // TWINS)):  # results in all
             vectors: list[Any] = [np.asarray(record.vector, dtype=np.float32) for record in batch]
             try:
                 with self._collection(ref, "reached_ids") as collection:
@@ -182,7 +182,7 @@ class ChromaStore:
                 collection.delete(ids=batch)
 
     def purge(self, ref: CollectionRef) -> None:
-        # Chroma has no call for it, but drops the log of what it has saved, and saves after so many writes. A deletion
+        # Chroma has no call for it, but drops the saved part of its log, and saves after a number of writes. A deletion
         # of an id that is not there counts as one and costs nothing else. The last one returns once the log is dropped.
         if self._is_cloud:  # its service compacts by itself
             return

@@ -1,6 +1,7 @@
-"""What one request to a Chroma server may hold: anything that the adapter sends, or the quotas of Chroma Cloud.
+"""Limits of one request to a Chroma server: anything that the adapter sends, or the quotas of Chroma Cloud.
 
-A request over a quota is refused with a status that looks like an outage, so records are checked before they are sent.
+A request over a quota is refused with a status that looks like an outage, so records are checked before they are
+sent.
 """
 
 from __future__ import annotations

@@ -43,5 +43,5 @@ def parse_chunk_id(text: str) -> ChunkId | None:
 
 @lru_cache(maxsize=256)
 def _base_id(text: str) -> UUID:
-    """Of hundreds of chunks of a search it is nearly always the same."""
+    """The memory base's id from text, cached: hundreds of chunks of a search nearly always have the same."""
     return UUID(text)

@@ -1,4 +1,4 @@
-"""Names of collections: what they belong to, a random part, so that no name is ever used twice, and the store.
+"""Names of collections: their owner, a random part, so that no name is ever used twice, and the store.
 
 The name of a collection in pgvector ends in `.pgvector`; without a suffix the collection is in Chroma.
 """
@@ -19,7 +19,7 @@ _OF_KNOWLEDGE_BASE = re.compile(f"knowledge-({_UUID})(?:-[0-9a-f]{{8}})?(?:{_SUF
 
 
 class Owner(NamedTuple):
-    """What a collection belongs to, by its name; one of the two is set."""
+    """Owner of a collection, by its name; one of the two is set."""
 
     memory_base_id: UUID | None
     knowledge_base_id: UUID | None
@@ -42,7 +42,7 @@ def store_of(name: str) -> VectorStoreName:
 
 
 def owner(name: str) -> Owner | None:
-    """Whose collection this is; None for a name that memorybase does not give."""
+    """Owner of this collection; None for a name that memorybase does not give."""
     if parsed := _OF_GENERATION.fullmatch(name):
         return Owner(UUID(parsed[1]), None)
     if parsed := _OF_KNOWLEDGE_BASE.fullmatch(name):

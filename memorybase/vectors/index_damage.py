@@ -1,4 +1,4 @@
-"""Damage to a collection's index: what reading every vector, and asking for its neighbours, can tell.
+"""Finds damage to a collection's index by reading every vector and asking for its neighbours.
 
 Chroma keeps an index that it has read in memory: files that were damaged later show only after it has restarted. A
 vector that was exchanged for another of length 1 shows only if a search for it does not find its own id.
@@ -31,8 +31,8 @@ class IndexUnreadable(Exception):
 
 @dataclass(slots=True)
 class Damage:
-    """Counted in chunks. `unreadable`: there is no vector, or one of another length than 1. `unreachable`: it is not
-    among the nearest neighbours of its own vector. `altered`: its text is not in the text that it was cut from."""
+    """Damaged chunks. `unreadable`: there is no vector, or one of another length than 1. `unreachable`: it is not among
+    the nearest neighbours of its own vector. `altered`: its text is not in the text that it was cut from."""
 
     checked: int = 0
     unreadable: int = 0
@@ -52,7 +52,7 @@ class Damage:
 def find_damage(store: VectorStore, ref: CollectionRef, texts: Mapping[str, str | None]) -> Damage:
     """Check these chunks, each with the text that it was cut from; None: do not compare texts.
 
-    Raises IndexUnreadable, VectorStoreUnavailable if the server is away, and CollectionMissing.
+    Raises IndexUnreadable, VectorStoreUnavailable if the server is unreachable, and CollectionMissing.
     """
     found = Damage()
     for ids in batches(list(texts), READ_BATCH):
@@ -84,7 +84,7 @@ def _answer(store: VectorStore, call: Callable[[], T]) -> T:
 
 
 def _wait_until_it_answers(store: VectorStore) -> None:
-    """Raises VectorStoreUnavailable if the server stays away: an outage says nothing about the collection."""
+    """Raises VectorStoreUnavailable if the server stays unreachable: an outage says nothing about the collection."""
     deadline = time.monotonic() + BACK_SECONDS
     while True:
         try:

@@ -1,7 +1,7 @@
 """Indexes that are built when a collection is large, in stores that search small collections without one.
 
-A store that does so has these methods beside the protocol's, and finds the chunks of a session by an index whatever
-the size; any other store indexes each record's vector as it is written, and nothing else.
+Such a store has these methods in addition to the protocol's, and finds the chunks of a session by an index whatever the
+size; any other store indexes each record's vector as it is written, and nothing else.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ class IndexingStore(Protocol):
     """A store that builds indexes afterwards. Raises VectorStoreUnavailable."""
 
     def needs_index(self, chunks: int) -> bool:
-        """Whether a collection of so many chunks is large enough for an index."""
+        """Whether a collection of this number of chunks is large enough for an index."""
 
     def index(self, ref: CollectionRef) -> bool:
         """Index the collection unless it is indexed or deleted; False while another index is being built."""
 
     def maintain(self, *, leave: Collection[UUID] = ()) -> int:
-        """Build the indexes that are due, except of the collections with these ids; how many."""
+        """Build the indexes that are due, except of the collections with these ids, and return their number."""
 
 
 def needs_index(vectors: VectorStore, ref: CollectionRef, chunks: int) -> bool:
-    """Whether this collection, with so many chunks, must be indexed before it is searched."""
+    """Whether this collection, with this number of chunks, must be indexed before it is searched."""
     store = store_named(vectors, store_of(ref.name))
     return isinstance(store, IndexingStore) and store.needs_index(chunks)
 
@@ -50,6 +50,7 @@ def finds_sessions(vectors: VectorStore, ref: CollectionRef) -> bool:
 
 
 def maintain(vectors: VectorStore, *, leave: Collection[UUID]) -> int:
-    """Build the indexes that are due in every store, except of the collections with these ids; how many."""
+    """Build the indexes that are due in every store, except of the collections with these ids, and return their
+    number."""
     stores = vectors.all() if isinstance(vectors, VectorStores) else [vectors]
     return sum(store.maintain(leave=leave) for store in stores if isinstance(store, IndexingStore))

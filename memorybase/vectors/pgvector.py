@@ -106,7 +106,7 @@ def _parameter(value: Any, parameters: dict[str, Any]) -> str:
 BATCH = 1_000  # records or ids in one statement
 ID_PAGE = 5_000
 KNOWN_COLLECTIONS = 10_000
-INDEX_ABOVE = 5_000  # records in a collection; searching so many without an index takes milliseconds
+INDEX_ABOVE = 5_000  # records in a collection; searching this many without an index takes milliseconds
 # A record is reached by any vector this near: two computations of one text's vector may differ.
 SAME_DISTANCE = 1e-3
 # A query for a vector that is stored nearly always finds it with little effort; it is repeated with that of a search.
@@ -136,7 +136,7 @@ class PgVectorStore:
     def create_collection(self, name: str, metadata: Mapping[str, MetadataValue]) -> CollectionRef:
         if not COLLECTION_NAME.fullmatch(name):
             raise VectorRejected(reason="the collection's name")
-        # What will be large starts in a table of its own: the shared one would keep the space of what moves out.
+        # A large collection starts in a separate table: the shared one would keep the space of rows that move out.
         home = layout.SHARED + self.needs_index(int(metadata.get(EXPECTED_CHUNKS, 0)))
         parameters = {"id": uuid4(), "name": name, "metadata": json.dumps(dict(metadata)), "home": home}
         try:
@@ -281,21 +281,21 @@ class PgVectorStore:
                 raise VectorStoreUnavailable(operation="check_writes", reason="the record could not be read back")
 
     def needs_index(self, chunks: int) -> bool:
-        """Whether a collection of so many chunks is large enough for an index."""
+        """Whether a collection of this number of chunks is large enough for an index."""
         return chunks > self._index_above
 
     def index(self, ref: CollectionRef) -> bool:
-        """Give the collection a table of its own with an index if it has none and can have one; False while another
-        index is being built. Reads and writes go on meanwhile."""
+        """Move the collection to a separate table with an index if it has none and can have one; False while another
+        index is being built. Reads and writes continue meanwhile."""
         return self._indexes.index(ref.id)
 
     def maintain(self, *, leave: AnyCollection[UUID] = ()) -> int:
-        """Index what has grown large, rebuild what had large deletions, drop what is left over; how many were built.
-        `leave` is the ids of collections that are being filled."""
+        """Index collections that have grown large, rebuild those with large deletions, drop old tables. Returns the
+        number built. `leave` is the ids of collections that are being filled."""
         return self._indexes.maintain(leave)
 
     def disk_bytes(self) -> int:
-        """What its tables take on disk, with their indexes."""
+        """The size of its tables on disk, with their indexes."""
         ((total,),) = self._rows("disk_bytes", layout.DISK_BYTES, {})
         return int(total)
 
@@ -389,7 +389,7 @@ class PgVectorStore:
     def _rows(
         self, operation: str, statement: str, parameters: Mapping[str, Any], settings: str | None = None
     ) -> Sequence[Any]:
-        """The rows of a statement, which has a transaction of its own. `settings` is run before it."""
+        """The rows of a statement, in its own transaction. `settings` is run before it."""
         engine = self._single if settings is None else self._engine
         with translated_errors(operation), engine.connect() as connection:
             if settings is not None:

@@ -1,9 +1,9 @@
-"""Tables of their own with an HNSW index for large collections of the pgvector store.
+"""Separate tables with an HNSW index for large collections of the pgvector store.
 
 One transaction copies a collection into a new table, builds the index, copies what changed meanwhile and makes the new
 table the collection's home. Until it commits nobody sees any of it, so whatever ends it loses nothing. Searches and
-writes go on in the old home; only for the last changes writes wait. The same transaction serves a collection that has
-grown, one that was filled for a regenerate, and one whose table has many dead rows.
+writes continue in the old home; writes wait only during the last changes. The same transaction serves a collection that
+has grown, one that was filled for a regenerate, and one whose table has many dead rows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ log = get_logger(__name__)
 
 OLDEST_VERSION = (0, 8)  # of pgvector: iterative scans
 M, EF_CONSTRUCTION = 12, 100
-LINK_BYTES = 650  # of a vector in the graph beside its components, generously
+LINK_BYTES = 650  # of a vector in the graph besides its components, generously
 USUAL_MEMORY_MB = 64  # of a build; PostgreSQL's own default
 SPARE_MEMORY_MB = 256  # that every server has
 CATCH_UP_ROUNDS = 5
@@ -46,13 +46,13 @@ _COPY = "INSERT INTO $vectors ($columns) SELECT $columns FROM $old WHERE collect
 _INDEX = f"""
 CREATE INDEX ON $vectors USING hnsw (embedding halfvec_cosine_ops) WITH (m = {M}, ef_construction = {EF_CONSTRUCTION})
 """
-# What its operator allows, or half of what is a quarter of the machine's memory where PostgreSQL is set up for it.
+# As much as its operator allows, or half of shared_buffers, which should be a quarter of the machine's memory.
 _SPARE_MEMORY_MB = """
 SELECT greatest(
     pg_size_bytes(current_setting('maintenance_work_mem')), pg_size_bytes(current_setting('shared_buffers')) / 2
 ) / 1048576
 """
-# What transactions wrote that had not ended when the copy began. An old row may look new once numbers of transactions
+# Rows of transactions that had not ended when the copy began. An old row may look new once numbers of transactions
 # repeat, which only copies it again.
 _COPY_CHANGED = """
 INSERT INTO $vectors AS stored ($columns) SELECT $columns FROM $old AS changed

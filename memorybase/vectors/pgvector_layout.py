@@ -1,10 +1,10 @@
-"""The tables of the pgvector store, which has a schema of its own, and the statements on them.
+"""The tables of the pgvector store, in a separate schema, and the statements on them.
 
-Small collections with vectors of one dimension share a table: a table of its own would cost each of them 100 kB on disk
-and every connection memory. A search reads the collection's rows and sorts them, so it misses nothing. A large
-collection has a table of its own with an HNSW index. `home` says where a collection is: 0 is the shared table, any
-other number is part of its own table's name. Every statement checks it in its own snapshot, because a collection may
-move while another process remembers its old home.
+Small collections with vectors of one dimension share a table: separate tables would cost 100 kB on disk each, and every
+connection memory. A search reads the collection's rows and sorts them, so it misses nothing. A large collection has a
+separate table with an HNSW index. `home` says where a collection is: 0 is the shared table, any other number is part of
+the separate table's name. Every statement checks it in its own snapshot, because a collection may move while another
+process remembers its old home.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CREATE TABLE IF NOT EXISTS {SCHEMA}.collections (
     created_at timestamptz NOT NULL DEFAULT now()
 )"""
 
-# Texts are bytes, because a text of PostgreSQL cannot have the character NUL. A vector stays beside its row (MAIN): a
+# Texts are bytes, because a text of PostgreSQL cannot have the character NUL. A vector stays next to its row (MAIN): a
 # search reads all of them. In the shared table deletions and updates are vacuumed early, because searches read what is
 # dead too. With an HNSW index a vacuum costs 4 ms a row, so the store builds a new table before.
 _CREATE_VECTORS = """
@@ -134,7 +134,7 @@ WITH found AS MATERIALIZED (
 )
 SELECT * FROM found ORDER BY distance + 0, id
 """
-# For this transaction. Iterative scans go on behind dead rows, which would take the places of results. The table has
+# For this transaction. Iterative scans continue behind dead rows, which would take the places of results. The table has
 # the rows of one collection, and so no other index than HNSW is of use.
 _SEARCH_SETTINGS = f"""
 SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('enable_seqscan', 'off', true),

@@ -1,6 +1,6 @@
 """Stores that keep deleted chunks in a log until they are asked to drop them.
 
-A store that does so has this method beside the protocol's; any other store keeps no such log.
+Such a store has this method in addition to the protocol's; any other store keeps no such log.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ class SavedVectors:
 
 
 def find_saved(restored: Path, embedder: str, dimension: int, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-    """What the backup in this folder has of these texts. Never fails: texts can be embedded."""
+    """The vectors of these texts in the backup in this folder. Never fails: texts can be embedded."""
     if not restored.exists():
         return {}
     try:

@@ -1,4 +1,4 @@
-"""What the searches of memory bases and of ordinary knowledge bases share: bounds, the metadata filter, widening."""
+"""Shared by the searches of memory bases and of ordinary knowledge bases: bounds, the metadata filter, widening."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCORE_DIGITS = 6  # two computations of one cosine differ beyond these
 
 
 def cut_query(query: str) -> str:
-    """What is searched for: of a query beyond the bound its end, where a prompt's question mostly is."""
+    """The part of a query to search for: beyond the bound its end, where a prompt's question mostly is."""
     return query[-MAX_QUERY_CHARS:]
 
 

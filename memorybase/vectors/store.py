@@ -139,10 +139,10 @@ class VectorStore(Protocol):
         """
 
     def ping(self) -> None:
-        """Read a record of the store's own, if there is one, within a deadline of its own."""
+        """Read a record of the store itself, if there is one, within a separate deadline."""
 
     def check_writes(self) -> None:
-        """Write a record of the store's own and read it back, each within a deadline of its own.
+        """Write a record of the store itself and read it back, each within a separate deadline.
 
         A store that answers reads may refuse every write, for example after its disk was full.
         """

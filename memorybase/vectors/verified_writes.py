@@ -51,7 +51,7 @@ def find_unreachable(store: VectorStore, ref: CollectionRef, records: Sequence[V
 
 
 def unreachable_ids(store: VectorStore, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
-    """Of these stored ids, those that no query for their own vector reaches, also because it cannot be read."""
+    """Those of these stored ids that no query for their own vector reaches, also because it cannot be read."""
     unreachable: set[str] = set()
     for batch in batches(ids, READ_BATCH):
         fetched = store.fetch(ref, batch, texts=False)

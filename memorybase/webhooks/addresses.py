@@ -64,7 +64,7 @@ _LOW_BITS = 2**32 - 1
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a request goes: the URL's parts, with the port that it implies."""
+    """Address of a request: the URL's parts, with the port that it implies."""
 
     scheme: str
     host: str

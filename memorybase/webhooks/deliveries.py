@@ -1,4 +1,4 @@
-"""What was sent: list deliveries, replay them, discard dead ones, delete those that are old."""
+"""Deliveries of webhooks: list and replay them, discard dead ones, delete old ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KEPT = timedelta(days=7)  # how long finished deliveries are listed
 
 
 class DeliveryState(StrEnum):
-    """Where a delivery is; a dead one had all its attempts, or its endpoint is gone."""
+    """State of a delivery; a dead one had all its attempts, or its endpoint is gone."""
 
     PENDING = "pending"
     DELIVERED = "delivered"
@@ -72,7 +72,7 @@ class DeliveryView:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """How many dead deliveries start again, and whether more are left."""
+    """Number of dead deliveries that start again, and whether more are left."""
 
     replayed: Annotated[int, Field(description="How many deliveries are sent again.")]
     remaining: Annotated[bool, Field(description="Whether more dead deliveries match.")]
@@ -80,7 +80,7 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class Discarded:
-    """How many dead deliveries were deleted, and whether more are left."""
+    """Number of dead deliveries that were deleted, and whether more are left."""
 
     discarded: Annotated[int, Field(description="How many deliveries were deleted.")]
     remaining: Annotated[bool, Field(description="Whether more dead deliveries match.")]
@@ -170,7 +170,8 @@ def discard_dead(services: Services, user_id: UUID, webhook_id: UUID, until: dat
 
 
 def delete_old(services: Services) -> int:
-    """The sweeper's step: delete what ended KEPT ago; how many. Also forgets secrets that no longer sign."""
+    """The sweeper's step: delete deliveries that ended KEPT ago, and return their number. Also deletes secrets that no
+    longer sign."""
     change_if_due(services.database, webhooks.has_ended_secret, webhooks.forget_former_secrets, durable=False)
     return change_if_due(
         services.database,

@@ -1,4 +1,4 @@
-"""Where events go: create, change and delete endpoints, and rotate their secrets."""
+"""Endpoints of webhooks: create, change and delete them, and rotate their secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens, written to the outbox in the transaction in which it happens. No event contains message text."""
+"""Events of webhooks, written to the outbox in the transaction in which they happen. None contains message text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memorybase.queries.memory_bases import NewMismatch
 
 
 class EventType(StrEnum):
-    """What an endpoint can subscribe to."""
+    """Types of events that an endpoint can subscribe to."""
 
     JOB_COMPLETED = "job.completed"
     JOB_FAILED = "job.failed"
@@ -38,7 +38,7 @@ class Event:
 
 
 def record(db: OrmSession, user_id: UUID, events: Sequence[Event], now: datetime) -> int:
-    """Write the events to the outbox of the user's subscribed endpoints; how many deliveries.
+    """Write the events to the outbox of the user's subscribed endpoints. Returns the number of deliveries.
 
     Part of the caller's transaction. One statement for users without endpoints; none without events.
     """

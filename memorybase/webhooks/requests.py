@@ -25,7 +25,7 @@ USER_AGENT = f"memorybase-webhooks/{__version__}"
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """How an attempt ended. `error` names the failure without quoting the receiver; None: it answered with 2xx."""
+    """Result of an attempt. `error` names the failure without quoting the receiver; None: it answered with 2xx."""
 
     status: int | None = None
     error: str | None = None

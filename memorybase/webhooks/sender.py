@@ -1,6 +1,7 @@
-"""Send what is due: claim under a lease, one request in a thread of its own, record the result under the claim.
+"""Sends due deliveries: claim under a lease, one request in a separate thread, record the result under the claim.
 
-A sender that is killed between a request and its record leaves a lease; when that expires, the delivery is sent again.
+A sender that is killed between a request and its record leaves a lease; when that expires, the delivery is sent
+again.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ Post = Callable[[DueEndpoint, ClaimedDelivery, datetime], Attempt]
 
 
 class Sender:
-    """The deliveries of one process. `post` sends one request, in a thread of its own."""
+    """The deliveries of one process. `post` sends one request, in a separate thread."""
 
     def __init__(self, services: Services, post: Post | None = None) -> None:
         self._services = services
@@ -67,7 +68,7 @@ class Sender:
             self._ended.wait(POLL_SECONDS)  # the end of a request makes room for the next one at once
 
     def start_due(self) -> int:
-        """Claim as much of what is due as may be in progress, and start to send it; how many deliveries."""
+        """Claim as many due deliveries as may be in progress, start to send them, and return their number."""
         with self._services.database.reading(snapshot=False) as db:
             due = webhooks.due_endpoints(db, clock.now(db))
         random.shuffle(due)  # with more endpoints than requests, each gets its turn
@@ -79,7 +80,7 @@ class Sender:
         return started
 
     def wait(self, seconds: float) -> bool:
-        """Wait until no request is in progress; whether that is so."""
+        """Wait until no request is in progress. Returns whether none is."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             with self._mutex:
@@ -136,7 +137,7 @@ class Sender:
 
 
 def send_due(services: Services) -> int:
-    """Send what is due now, once, and wait for it; how many deliveries. For a sweeper that makes one pass."""
+    """Send due deliveries once, wait for them, and return their number. For a sweeper that makes one pass."""
     sender = Sender(services)
     sent = 0
     while started := sender.start_due():
@@ -208,7 +209,8 @@ def longest_pause() -> timedelta:
 
 
 def retry_seconds(attempts: int, retry_after: float | None) -> float:
-    """The pause after so many failed attempts: exponential with jitter, and no shorter than the receiver asked for."""
+    """The pause after this number of failed attempts: exponential with jitter, and no shorter than the receiver asked
+    for."""
     spread = random.uniform(0.8, 1.2)  # noqa: S311 - jitter, no secret
     planned = BACKOFF_SECONDS * BACKOFF_FACTOR ** (attempts - 1) * spread
     return min(max(planned, min(retry_after or 0.0, MAX_RETRY_AFTER_SECONDS)), MAX_PAUSE_SECONDS)

@@ -1,19 +1,17 @@
-"""What the README, the tutorial and the how-to guides tell a reader to run, run in order against a real stack."""
+"""What the README, the tutorial and the how-to guides tell a reader to run: each page alone, on an empty stack."""
 
 from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from harness.distiller import plain, serving
 from harness.pages import PAGES, Reader
-from harness.stack import KEY, ROOT, EmbeddedStack
+from harness.stack import KEY, ROOT, EmbeddedStack, run_memorybase
 from shown import Block, blocks_of
 
 from memorybase.stack.state import DataDir
@@ -57,43 +55,26 @@ READERS_PAGES = {"dify.md", "splox.md", "flowx.md"}
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
-    """A reader whose stack already holds another memory base, with the files that pages name."""
+    """A reader with one stack for all pages, which is emptied before each."""
     stack = EmbeddedStack(tmp_path_factory.mktemp("stack"))
-    folder = tmp_path_factory.mktemp("reader")
     with serving(plain) as model:  # of the page on facts
         stack.changes = {"MEMORYBASE_DISTILLER": "openai", "MEMORYBASE_SUMMARIZER_URL": model.url}
         try:
             stack.start()
             (stack.data / "api_key").write_text(f"{KEY}\n")
-            reader = Reader(stack, folder)
-            sample = ROOT / "memorybase" / "samples" / "conversation.jsonl"
-            for name in ("conversation.jsonl", "conversations.jsonl"):
-                shutil.copy(sample, folder / name)
-            prepare(stack)
-            yield reader
+            # A worker that has loaded its model, so that `?wait=30` of a page suffices.
+            run_memorybase("sample", "--data-dir", str(stack.data)).check_returncode()
+            running = DataDir(stack.data).running()
+            assert running is not None
+            known = {
+                "MEMORYBASE_DATA_DIR": str(stack.data),
+                "MEMORYBASE_REDIS_URL": running.redis_url,
+                "MEMORYBASE_CHROMA_URL": running.chroma_url,
+                "MEMORYBASE_URL": stack.url,
+            }
+            yield Reader(stack, tmp_path_factory.mktemp("reader"), known)
         finally:
             stack.close()
-
-
-def prepare(stack: EmbeddedStack) -> None:
-    """What the reader of a how-to guide has: a flow, a session with a run, an end user, other memory bases."""
-    with httpx.Client(base_url=f"{stack.url}/v1", headers={"X-API-Key": KEY}, trust_env=False, timeout=60) as api:
-        for flow in ("earlier", "support", "support-bot"):
-            api.put(f"/flows/{flow}", json={"name": flow}).raise_for_status()
-        for body in ({"session_id": "anna-1"}, {"session_id": "ada-1", "end_user_id": "ada"}):
-            run = body | {"messages": [{"role": "user", "content": "Good morning."}]}
-            api.post("/flows/support-bot/runs", json=run).raise_for_status()
-        for name, flow in (
-            ("memory of earlier", "earlier"),
-            ("memory of support", "support"),
-            ("Support memory", "support-bot"),
-        ):
-            api.put(f"/flows/{flow}/memories/{name}", json={"capture": "all"}).raise_for_status()
-        said = [{"role": "user", "content": "Which food must Anna avoid?"}]
-        api.post("/flows/earlier/runs", json={"session_id": "s", "messages": said}).raise_for_status()
-        said = [{"role": "user", "content": "My order 4711 never arrived."}]
-        body = {"session_id": "chat-7", "run_id": "run-41", "messages": said}
-        api.post("/flows/support/runs", json=body).raise_for_status()
 
 
 def runnable(page: Path) -> list[Block]:
@@ -113,7 +94,7 @@ def runnable(page: Path) -> list[Block]:
 
 def read(reader: Reader, page: Path) -> list[str]:
     """Run the page as in a new terminal; returns what each block printed."""
-    reader.new_page()
+    reader.new_terminal()
     try:
         return [reader.run(block) for block in runnable(page)]
     finally:
@@ -129,30 +110,13 @@ def answers_in(printed: str) -> list[Any]:
     return found
 
 
-@pytest.fixture
-def surroundings(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> Reader:
-    """The process of the tests in the reader's folder, with the settings of the stack, for blocks of Python."""
-    running = DataDir(reader.stack.data).running()
-    assert running is not None
-    monkeypatch.chdir(reader.folder)
-    for name, value in {
-        "KEY": KEY,
-        "MEMORYBASE_DATA_DIR": str(reader.stack.data),
-        "MEMORYBASE_REDIS_URL": running.redis_url,
-        "MEMORYBASE_CHROMA_URL": running.chroma_url,
-        "MEMORYBASE_API_KEY": KEY,
-        "MEMORYBASE_URL": reader.stack.url,
-    }.items():
-        monkeypatch.setenv(name, value)
-    return reader
-
-
 @pytest.mark.slow
-class TestOneReader:
-    """One stack for all pages; the tests run in the order of a first reader."""
+class TestOnePageAtATime:
+    """Each page runs alone: with an empty stack, and nothing of a page before."""
 
-    def test_the_tutorial_runs_beside_other_memories_and_prints_what_it_says(self, surroundings: Reader) -> None:
-        printed = read(surroundings, ROOT / "docs/tutorial.md")
+    def test_the_tutorial_prints_what_it_says(self, reader: Reader) -> None:
+        reader.new_page()
+        printed = read(reader, ROOT / "docs/tutorial.md")
         answers = [answer for text in printed for answer in answers_in(text)]
         captured = next(answer for answer in answers if "ingestion" in answer)
         first, later = (answer["results"][0] for answer in answers if "results" in answer)
@@ -169,10 +133,11 @@ class TestOneReader:
 
     @pytest.mark.parametrize("page", [str(page.relative_to(ROOT)) for page in PAGES])
     def test_the_page_runs_and_prints_what_it_says_and_once_more_if_it_has_python(
-        self, surroundings: Reader, page: str
+        self, reader: Reader, page: str
     ) -> None:
+        reader.new_page()
         for _ in range(2 if any(block.language == "python" for block in runnable(ROOT / page)) else 1):
-            read(surroundings, ROOT / page)
+            read(reader, ROOT / page)
 
 
 # What a page names
@@ -183,7 +148,7 @@ def undefined_variables(page: Path) -> Iterator[str]:
     for block in blocks_of(page):
         if block.language == "sh":
             for line in block.code.splitlines():
-                for name in re.findall(r"\$\{?([A-Z_]+)", line):
+                for name in re.findall(r"\$\{?([A-Z_]+)", re.sub(r"'[^']*'", "", line)):  # of the shell, not of awk
                     if name not in defined and f"{name}=" not in line:
                         yield f"{page.name} uses ${name} before it defines it: {line}"
                 defined.update(re.findall(r"\b([A-Z_]+)=", line))

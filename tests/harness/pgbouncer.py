@@ -1,4 +1,4 @@
-"""PgBouncer in transaction mode, with the configuration that docs/howto/use-pgbouncer.md shows."""
+"""PgBouncer in transaction mode, with the configuration that docs/howto/postgresql.md shows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 from harness.postgres import USER, PostgresServer
 from harness.process import PortServer
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "use-pgbouncer.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "postgresql.md"
 PROGRAM = next(filter(None, map(shutil.which, (os.environ.get("PGBOUNCER", "pgbouncer"), "/usr/sbin/pgbouncer"))), None)
 SERVER_CONNECTIONS = 2  # fewer than clients, so that they share
 

@@ -24,7 +24,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from memorybase_client import Client
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from harness.browser import NARROW, WIDE, Reader, chromium, reader
 from harness.buried import add_dead_letters
@@ -40,7 +40,12 @@ QUESTION = "When does the electrician come, and what does he need?"
 LOOKS = {"light": (WIDE, False), "dark": (WIDE, True), "narrow-light": (NARROW, False), "narrow-dark": (NARROW, True)}
 MAX_HEIGHT = 1_300
 STRIP = """<style>body {{ margin: 0 }} main {{ display: grid; grid-template-columns: 1fr 1fr; gap: 8px;
-padding: 8px; background: #7d8985 }} img {{ width: 100%; border-radius: 4px }}</style><main>{images}</main>"""
+padding: 8px; background: #7d8985; font: 600 22px sans-serif; color: #fff }} figure {{ margin: 0 }}
+figcaption {{ padding: 6px 4px }} img {{ width: 100%; border-radius: 4px; display: block }}</style>
+<main>{images}</main>"""
+# What the repair of a memory is shown with: what was said, and what a model answers from it.
+KEYS = "The spare key of the boathouse is with Mrs. Lund in flat {}."
+WHO = "Who has the spare key of the boathouse?"
 
 
 def main() -> None:
@@ -54,6 +59,7 @@ def main() -> None:
             with Client(stack.url, KEY) as client, chromium() as browser:
                 take_all(stack, browser, {"first-minute": "/", "no-conversations": "/conversations"}, folder)
                 take_strip(stack, client, browser, folder)
+                take_repair(stack, client, browser, folder)
                 take_all(stack, browser, add_data(stack, client), folder)
                 take_acts(stack, client, browser, folder)
                 take_outage(stack, browser, folder)
@@ -150,15 +156,79 @@ def take_strip(stack: EmbeddedStack, client: Client, browser: Browser, folder: P
         expect(page.locator("#first-hits")).to_contain_text("Berth 12", timeout=60_000)
         page.locator("#first-hits").scroll_into_view_if_needed()
         shots.append(page.screenshot())
-        page.set_viewport_size({"width": 1_600, "height": 400})
-        page.goto("about:blank")
-        page.set_content(STRIP.format(images="".join(map(_image, shots))))
-        page.locator("main").screenshot(path=folder / "first-minute-strip.png")
+        captions = ("1. An empty stack", "2. A flow, and its call", "3. The first run, ingested", "4. The first hit")
+        _strip(page, dict(zip(captions, shots, strict=True)), folder / "first-minute-strip.png")
     client.delete_flow("harbour-office")
 
 
-def _image(shot: bytes) -> str:
-    return f'<img alt="" src="data:image/png;base64,{b64encode(shot).decode()}">'
+def take_repair(stack: EmbeddedStack, client: Client, browser: Browser, folder: Path) -> None:
+    """A wrong answer, the memories behind it, the correction, and the answer after it: `repair-strip.png`."""
+    flow = client.put_flow("front-desk", name="Front desk").id
+    base = client.put_memory_base("front-desk", "Front desk memory", capture="all", threshold=1).id
+    said = [KEYS.format(4), "Noted.", "The boathouse opens at eight, and on Sundays at ten.", "Good to know."]
+    roles = ("user", "assistant", "user", "assistant")
+    handover = [{"role": role, "content": text} for role, text in zip(roles, said, strict=True)]
+    client.capture_run("front-desk", session_id="Handover", messages=handover)
+    client.update_session(flow_id="front-desk", session_id="Handover", metadata={"title": "Handover, front desk"})
+    client.wait_until_searchable(base)
+    run = _ask(client, "desk-1", "Mrs. Lund in flat 4.")
+    shots: dict[str, bytes] = {}
+    with reader(browser, stack.url, width=WIDE) as window:
+        page = window.page
+        page.set_viewport_size({"width": 940, "height": 760})
+        window.sign_in(KEY)
+        window.open(f"/session?{urlencode({'flow': str(flow), 'id': 'Friday'})}")
+        shots["1. A wrong answer"] = _content(page, "article")
+        window.open(f"/run?{urlencode({'flow': str(flow), 'id': str(run)})}")
+        shots["2. What the model was given, and why"] = _content(page, "#node-1")
+        window.open(f"/session?{urlencode({'flow': str(flow), 'id': 'Handover'})}")
+        page.get_by_role("button", name="About message 1", exact=True).click()
+        card = page.locator("#about")
+        card.get_by_text("Edit", exact=True).click()
+        card.get_by_label("Text").fill(KEYS.format(14))
+        card.get_by_role("button", name="Save").click()
+        expect(page.locator("#notices")).to_contain_text("Saved")
+        expect(page.get_by_role("article", name="message 1")).to_contain_text("searchable", timeout=60_000)
+        shots["3. The message corrected, with Undo"] = _content(page, "article")
+        client.wait_until_searchable(base)
+        _ask(client, "desk-2", "Mrs. Lund in flat 14.")
+        client.wait_until_searchable(base)
+        window.open(f"/session?{urlencode({'flow': str(flow), 'id': 'Friday'})}")
+        shots["4. The same question, answered rightly"] = _content(page, "article")
+        _strip(page, shots, folder / "repair-strip.png")
+    client.delete_flow("front-desk")
+
+
+def _content(page: Page, first: str) -> bytes:
+    """The page without its navigation, from a little above the first such element."""
+    page.locator(first).first.evaluate("element => scrollBy(0, element.getBoundingClientRect().top - 110)")
+    box = page.locator(first).first.bounding_box()
+    assert box is not None
+    left = page.evaluate("document.querySelector('main').getBoundingClientRect().left")
+    clip = {"x": left, "y": min(box["y"] - 50, 340), "width": 940 - left, "height": 420}
+    return page.screenshot(clip=clip)
+
+
+def _ask(client: Client, run_id: str, answer: str) -> UUID:
+    """A run in which a model is given the memories that answer the question. Returns the run's id."""
+    client.build_context(
+        flow_id="front-desk", session_id="Friday", run_id=run_id, node_id="answer", query=WHO, token_budget=300
+    )
+    messages = [{"role": "user", "content": WHO}, {"role": "assistant", "content": answer}]
+    return client.capture_run("front-desk", session_id="Friday", run_id=run_id, messages=messages).run_id
+
+
+def _strip(page: Page, shots: Mapping[str, bytes], file: Path) -> None:
+    """Several pictures as one, each with its caption."""
+    page.set_viewport_size({"width": 1_600, "height": 400})
+    page.goto("about:blank")
+    page.set_content(STRIP.format(images="".join(_figure(caption, shot) for caption, shot in shots.items())))
+    page.locator("main").screenshot(path=file)
+
+
+def _figure(caption: str, shot: bytes) -> str:
+    image = f'<img alt="" src="data:image/png;base64,{b64encode(shot).decode()}">'
+    return f"<figure>{f'<figcaption>{caption}</figcaption>' if caption.strip() else ''}{image}</figure>"
 
 
 def add_data(stack: EmbeddedStack, client: Client) -> Mapping[str, str]:

@@ -129,7 +129,7 @@ class ChatMemoryConfig(Sent):
 
     @property
     def head(self) -> int:
-        """How many of the first messages drop_middle may keep."""
+        """Number of first messages that drop_middle may keep."""
         if self.trim_strategy == "drop_oldest":
             return 0
         return max(2, len(self.predefined)) if self.keep_first is None else self.keep_first
@@ -168,7 +168,7 @@ class ChatMemoryConfig(Sent):
         )
 
     def options(self, cuts: tuple[Cut, ...], *, exclude_run_id: str | None, align: Align, shape: Format) -> ViewOptions:
-        """How a view is built. With summarization, messages that no summary covers yet are shown verbatim."""
+        """Options of a view. With summarization, messages that no summary covers yet are shown verbatim."""
         return ViewOptions(
             exclude_run_id=exclude_run_id,
             clearing=ToolResultClearing() if self.clear_tool_results else None,

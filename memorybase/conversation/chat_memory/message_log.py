@@ -106,7 +106,7 @@ class ChatPage:
 
 
 class ErasedChats(NamedTuple):
-    """How many chats were erased, with how many messages and summaries."""
+    """Numbers of chats, messages and summaries that were erased."""
 
     chats: int
     messages: int
@@ -115,7 +115,7 @@ class ErasedChats(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """What a deletion took from the log of a chat."""
+    """The messages that a deletion removed from a chat's log."""
 
     deleted: Annotated[list[UUID], Field(description="Ids of the deleted messages.")]
     remaining_count: Annotated[int, Field(description="Number of messages left in the log.")]

@@ -86,7 +86,7 @@ class ChatMemory:
         shape: Format = "openai",
         model: str | None = None,
     ) -> View:
-        """What the model reads, without the run's own messages."""
+        """The messages that the model reads, without the run's own."""
         chat = ChatSelector(chat_id, variables)
         return views.view_chat(
             self.services, self.key, chat, run_id=self._run(run_id), align=align, shape=shape, model=model

@@ -106,7 +106,7 @@ def summary_text(services: Services, key: MemoryKey, chat_id: str) -> str | None
 
 
 def request_if_due(services: Services, key: MemoryKey, chat_id: str) -> bool:
-    """After a write, have a worker make the summary if one is due and not yet requested; whether it was requested."""
+    """After a write, notify a worker if a summary is due and not yet requested. Returns whether it did."""
     with services.database.reading() as db:
         memory = chats.fetch_memory(db, *key)
         chat = None if memory is None else chats.fetch_chat(db, memory.id, chat_id)
@@ -185,7 +185,7 @@ def _bring_up(
     batch: int = BATCH,
     before_page: Callable[[], object] = lambda: None,
 ) -> bool:
-    """Summarize what is due; whether a summary was stored, which a change of the chat prevents."""
+    """Summarize the due messages. Returns whether a summary was stored, which a change of the chat prevents."""
     with services.database.reading() as db:
         found = chats.fetch_with_memory(db, chat_row_id)
         task = None if found is None else _due(services, db, found[1], found[0], batch)

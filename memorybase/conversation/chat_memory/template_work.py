@@ -57,7 +57,7 @@ class OutOfWork(Exception):
 
 
 class Work:
-    """What one rendering has left; every charge may raise OutOfWork."""
+    """Remaining budget of one rendering; every charge may raise OutOfWork."""
 
     def __init__(self) -> None:
         self._steps = MAX_STEPS
@@ -95,7 +95,7 @@ class Work:
             level = below
 
     def charge_loop(self, values: Any, steps: int) -> None:
-        """Charge the steps for each item; what is no collection fails in the loop itself."""
+        """Charge the steps for each item; a value that is no collection fails in the loop itself."""
         if isinstance(values, Sized):
             self.charge_steps(len(values) * steps)
 
@@ -152,7 +152,7 @@ class _Meter(NodeTransformer):
 
 
 def size_of(root: nodes.Node) -> tuple[int, int]:
-    """How many nodes a tree has, and on how many levels. Not recursive: it decides what others may recurse into."""
+    """Number of nodes and levels of a tree. Not recursive, since it decides what others may recurse into."""
     count, depth, level = 0, 0, [root]
     while level:
         count, depth = count + len(level), depth + 1

@@ -1,7 +1,7 @@
-"""What a model is given of a chat: a view of its newest records, and what moves the start of views.
+"""Views of a chat: the newest records that a model is given, and the threshold that moves the start of views.
 
-A log is read from its end until the limits are full, never as a whole: where a threshold has cut is stored. What views
-leave out stays in the log; only a deletion removes it.
+A log is read from its end until the limits are full, never as a whole, because the cut of a threshold is stored.
+Messages left out of views stay in the log; only a deletion removes it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class TrimState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trimmed:
-    """What trimming left out of views. A summary is a remaining message."""
+    """Messages that trimming left out of views. A summary is a remaining message."""
 
     deleted_count: Annotated[
         int, Field(description="Number of messages that views no longer show; the log keeps them.")
@@ -148,8 +148,8 @@ def _paged(
 
 
 def _front(db: OrmSession, config: ChatMemoryConfig, chat: Chat, summary: Summary | None) -> list[Record]:
-    """The records that a view needs besides the newest: what drop_middle may keep, and the last trimmed message that
-    the summary covers, without which the view would drop the summary."""
+    """The records that a view needs besides the newest: those that drop_middle may keep, and the last trimmed message
+    that the summary covers, without which the view would drop the summary."""
     front = _head(db, config, chat)
     if summary is not None and chat.trimmed_seq:
         covered = chats.newest(db, chat, limit=1, before=min(summary.to_seq, chat.trimmed_seq) + 1)
@@ -218,7 +218,8 @@ def summary_of(chat: Chat) -> Summary | None:
 
 
 def trim_state_of(db: OrmSession, memory: ChatMemory, config: ChatMemoryConfig, chat: Chat) -> TrimState:
-    """What a threshold leaves out now. It is evaluated on what its last cut has kept, never on the whole log."""
+    """The present cut of a threshold. It is evaluated on the messages that its last cut kept, never on the whole
+    log."""
     stored = _stored_cut(memory, chat)
     threshold = config.threshold
     if threshold is None:
@@ -241,7 +242,7 @@ def trim_state_of(db: OrmSession, memory: ChatMemory, config: ChatMemoryConfig, 
 def _new_cut(
     history: Sequence[Record], predefined: Sequence[Record], limits: Limits, trimmed_seq: int
 ) -> TrimState | None:
-    """What the threshold leaves out of these records; None for nothing."""
+    """The threshold's cut of these records; None if it cuts nothing."""
     leading = len(predefined)
     records = [*predefined, *history]
     kept = set(trim(records, [0] * len(records), limits, leading=leading).kept)
@@ -261,7 +262,7 @@ def _stored_cut(memory: ChatMemory, chat: Chat) -> TrimState:
 
 
 def _cuts(chat: Chat, trim_state: TrimState) -> tuple[Cut, ...]:
-    """What is left out before limits apply."""
+    """The cuts that apply before limits."""
     trimmed = (Cut(0, chat.trimmed_seq),) if chat.trimmed_seq else ()
     return trimmed if trim_state.cut is None else (*trimmed, trim_state.cut)
 
@@ -286,7 +287,7 @@ def store_cut(db: OrmSession, memory: ChatMemory, config: ChatMemoryConfig, chat
 
 
 def messages_left(db: OrmSession, chat: Chat, trim_state: TrimState) -> int:
-    """How many messages are not left out."""
+    """Number of messages that are not cut."""
     removed = sum(chats.count_after(db, chat, cut.after_seq, cut.to_seq) for cut in _cuts(chat, trim_state))
     return chat.messages - removed
 

@@ -15,21 +15,21 @@ from memorybase.services import Services
 
 
 class MemoryMode(StrEnum):
-    """Whose history a node reads: the conversation's, or its own."""
+    """The source of a node's history: the conversation's, or its own."""
 
     CONVERSATION = "conversation"
     NODE = "node"
 
 
 class RolePrefix(BaseModel):
-    """What begins a line of each role in a completion model's prompt."""
+    """The prefixes of roles in a completion model's prompt."""
 
     user: str
     assistant: str
 
 
 class MemoryWindowConfig(BaseModel):
-    """How many turns are read."""
+    """Number of turns to read."""
 
     enabled: bool
     size: int | None = None

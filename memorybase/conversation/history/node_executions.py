@@ -214,7 +214,7 @@ def _found(db: OrmSession, user_id: UUID, execution_id: UUID) -> NodeExecution:
 
 
 def _identity(user_id: UUID, run_id: UUID, new: NewExecution) -> CallerId:
-    """Without an id, an execution that is reported again gets the same one."""
+    """The given id. Without one, an execution that is reported again gets the same id."""
     branch = new.outputs.get("branch")
     suffix = "" if branch is None else f":{branch}"
     generated = uuid5(run_id, f"node_execution:{new.index}:{new.node_id}{suffix}")

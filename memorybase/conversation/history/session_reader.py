@@ -31,7 +31,7 @@ UNREAD = "older_unread"  # older messages are neither read nor reported, as the 
 FIRST_PAGE = 64
 LONGEST_TURN = 512  # more messages than this without a question are not a turn: do not read to its start
 LAST_PAGE = 2_000
-MOST_LINKS = 2_000  # so many messages are looked through, without content, for one that a thread should contain
+MOST_LINKS = 2_000  # messages to look through, without content, for one that a thread should contain
 
 
 @dataclass(slots=True)

@@ -83,7 +83,7 @@ class HistoryRequest:
 
 
 def turn_limit(message_limit: int | None) -> int:
-    """How many turns are read: Dify takes 0 and less for no limit."""
+    """Number of turns to read: Dify takes 0 and less for no limit."""
     return min(message_limit, MAX_TURNS) if message_limit is not None and message_limit > 0 else MAX_TURNS
 
 
@@ -201,7 +201,7 @@ class BufferMemory(ABC):
 
 
 class TokenBufferMemory(BufferMemory):
-    """The newest turns of a conversation that fit into a number of tokens.
+    """The newest turns of a conversation that fit into a token budget.
 
     The open question is not part of its own history, even if it is captured already. `prune="message"` prunes as Dify
     does: it drops single messages, may keep an answer without its question, and always keeps one message.

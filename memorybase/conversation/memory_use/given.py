@@ -32,8 +32,8 @@ MAX_SOURCE_IDS = 1_000  # of one use
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenSource:
-    """Where a message comes from: the stored messages in it. `scores` is parallel to them, or empty; without `tokens`
-    they are counted."""
+    """The stored messages that a message was built from. `scores` is parallel to them, or empty; without `tokens` they
+    are counted."""
 
     kind: Kind
     message_ids: Sequence[CallerId] = ()

@@ -20,8 +20,8 @@ from memorybase.queries.memory_uses import ViewItem, ids_in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewOrigin:
-    """What a view was built from besides its messages: a session, a chat by its row id, node executions with their
-    `updated_at` at that time; and for whom."""
+    """The sources of a view besides its messages: a session, a chat by its row id, node executions with their
+    `updated_at` at that time, and the end user."""
 
     session_id: str | None = None
     end_user_id: str | None = None

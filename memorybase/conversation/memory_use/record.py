@@ -27,7 +27,7 @@ EDITED_SINCE = "edited_since"  # flag: the model was given this, and a message i
 
 @dataclass(frozen=True, slots=True)
 class NodeUse:
-    """What the model of one node was given, as it was sent."""
+    """The messages that the model of one node was given, as they were sent."""
 
     node_id: NodeId
     memoryUseSummary: Annotated[  # noqa: N815 - the name that consoles know
@@ -144,7 +144,7 @@ def _is_kept(db: OrmSession, user_id: UUID, values: Mapping[str, Any], *, must_r
 
 
 def _plain(value: Any) -> str:
-    """As the database gives it back: without tuples, and in any order of keys."""
+    """The value as the database returns it: without tuples, and in any order of keys."""
     return json.dumps(value, sort_keys=True)
 
 
@@ -182,7 +182,8 @@ def _asked(
 
 
 def run_memory(services: Services, user_id: UUID, flow_id: UUID, given: CallerId | UUID) -> RunMemory:
-    """What the nodes of a run were given, oldest first. Raises NotFound if the run is not captured and has no uses."""
+    """The memory that the nodes of a run were given, oldest first. Raises NotFound if the run is not captured and has
+    no uses."""
     with services.database.reading() as db:
         check_flow(db, user_id, flow_id)
         run_id = caller_ids.in_flow(db, flow_id, given) if isinstance(given, CallerId) else given

@@ -27,7 +27,7 @@ MOST_SEARCHED = 20  # texts and parts of a message; beyond, every row of the ses
 
 @dataclass(frozen=True, slots=True)
 class _Quoted:
-    """What may be quoted of a message: its texts, the longest first, and its parts without text."""
+    """Quotable parts of a message: its texts, the longest first, and its parts without text."""
 
     texts: tuple[str, ...]
     parts: tuple[dict[str, Any], ...]

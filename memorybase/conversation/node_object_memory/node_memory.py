@@ -4,7 +4,7 @@ Each node of a conversation has a document, `{"version": 1, "messages": [...]}`,
 `node_memory/{app}/{conversation}/{node}.json` in the store of the setting node_memory_url. Concurrent appends of
 several processes are all kept (see append_log). A turn is two messages, `ID` and `ID:assistant`; the answer's parent is
 the question. A question's parent is what the caller names: a turn, either of its messages, or NIL for the message just
-before. Documents that others wrote may have ids of their own for answers.
+before. Documents that others wrote may have other ids for answers.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def _empty() -> Document:
 
 
 def _is_document(document: Document) -> bool:
-    """Whether it is a document of this version. Raises DocumentUnsupported for a later one, which is left alone."""
+    """Whether it is a document of this version. Raises DocumentUnsupported for a later one, which stays unchanged."""
     version = document.get("version")
     if isinstance(version, int) and version > VERSION:
         raise DocumentUnsupported(
@@ -252,7 +252,7 @@ class _Turns:
 
     def __init__(self, records: Sequence[Record]) -> None:
         self._roles = {record.id: record.role for record in records}
-        # A question's last answer counts; answers of other writers have ids of their own.
+        # A question's last answer counts; answers of other writers have different ids.
         self._answers = {record.parent_id: record.id for record in records if record.role == "assistant"}
 
     def end(self, message_id: str) -> str | None:

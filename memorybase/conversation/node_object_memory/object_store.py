@@ -26,7 +26,7 @@ class Objects(Protocol):
         """The object, or None."""
 
     def size(self, key: str) -> int:
-        """In bytes; 0 for a missing object."""
+        """Size in bytes; 0 for a missing object."""
 
     def create(self, key: str, content: bytes) -> bool:
         """Write a new object; False if it exists."""

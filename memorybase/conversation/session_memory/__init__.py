@@ -1,6 +1,6 @@
-"""What a model is given of a captured session: presets, and summaries of older messages (FlowX).
+"""Session memory: what a model is given of a captured session, by presets and summaries of older messages (FlowX).
 
-session_view  what a preset shows of a session: the newest messages and a summary of the older ones; start here
+session_view  a preset's view of a session: the newest messages and a summary of the older ones; start here
 presets       flowx_5, flowx_6, token_buffer and window
 pairs         pairs of a question and its reply, and their text
 summaries     read, request, delete and refresh summaries

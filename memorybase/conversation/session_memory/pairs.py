@@ -93,7 +93,7 @@ def session_text(
 
 
 def memory_use_summary(pairs: Sequence[Pair], summary: str = "") -> dict[str, Any]:
-    """What a console shows of session memory: the pairs, newest first."""
+    """Data for a console that shows session memory: the pairs, newest first."""
     return {
         "summary": summary,
         "chatMessages": [

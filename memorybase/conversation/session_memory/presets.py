@@ -1,4 +1,4 @@
-"""How a session can be shown: presets that combine the newest messages with a summary of the older ones.
+"""Presets of session memory, which combine the newest messages with a summary of the older ones.
 
 flowx_5         the latest 3 pairs of question and reply, and a summary of earlier ones
 flowx_6         the latest 30 pairs, no summary
@@ -23,7 +23,7 @@ PAIRS = "pairs_"  # begins the name of a summary of what is before the latest pa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionPreset:
-    """How a session is shown: the latest `pairs`, in session memory's structure, or what `limits` allow.
+    """Options of a session's view: the latest `pairs`, in session memory's structure, or what `limits` allow.
 
     count_current   the current question counts as one of the pairs
     clip            the oldest turn shown, and a newest one that is too large, may be truncated with a mark

@@ -1,4 +1,4 @@
-"""What a model is given of a session: the newest messages and a summary of the older ones, as a preset has it.
+"""A session as a model reads it: the newest messages and a summary of the older ones, by a preset.
 
 Other callers share the summary, so it may cover more than the window leaves out; that is still shown verbatim. Messages
 outside of the window that the summary does not cover yet are shown verbatim, up to `uncovered_tokens`; if there are
@@ -50,7 +50,7 @@ class StoredSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCall:
-    """What differs between model calls. `reserved_tokens` pays for the `inserts`."""
+    """Parameters that differ between model calls. `reserved_tokens` pays for the `inserts`."""
 
     token_budget: int | None = None
     reserved_tokens: int = 0
@@ -67,12 +67,12 @@ NextRead = Literal["nothing", "older", "summary_thread"]
 
 @dataclass(frozen=True, kw_only=True)
 class SessionMemory:
-    """What a model is given of a session, rendered when `view` is asked for.
+    """A session as a model reads it, rendered when `view` is requested.
 
     text                 the view as a transcript, if the preset has its own
     is_full              the limits leave something out
     expired              the newest record that a summary should cover and none does
-    memory_use_summary   what a console shows of session memory
+    memory_use_summary   data for a console
     """
 
     draft: Draft
@@ -101,7 +101,7 @@ def session_memory(
     stored: StoredSummary | None = None,
     use_memory: bool = False,
 ) -> SessionMemory:
-    """What a node's model is given; only the call's inserts unless the node uses memory."""
+    """The messages for a node's model; only the call's inserts unless the node uses memory."""
     if not use_memory:
         log = prepare([], _options(preset, call), counter=call.counter)
         return SessionMemory(draft=log.draft(inserts=call.inserts))
@@ -145,7 +145,7 @@ class SessionHistory:
         return history
 
     def shown(self, reserved_tokens: int = 0, inserts: Sequence[Record] = ()) -> SessionMemory:
-        """What the preset shows beside the reserved tokens, from no longer a tail than that needs."""
+        """The preset's view next to the reserved tokens, from no longer a tail than it needs."""
         call = replace(self._call, reserved_tokens=reserved_tokens, inserts=inserts)
         if not self._tails:
             return session_memory(ThreadTail([], complete=True), self._preset, call)
@@ -192,7 +192,7 @@ class _PreparedTail:
         return cls(tail, preset, log, log.draft(flags=tail.flags))
 
     def memory(self, call: ModelCall, stored: StoredSummary | None = None) -> SessionMemory:
-        """What a model is given in this call."""
+        """The messages for a model in this call."""
         summary = self._shown_summary(stored)
         if self.dialogue is None:
             memory = _within_limits(self, call, summary)

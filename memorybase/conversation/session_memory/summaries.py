@@ -68,7 +68,7 @@ class SummaryKey:
 
 @dataclass(frozen=True, slots=True)
 class SummaryState:
-    """What is stored of a summary: its text if a model may be given it, and the seq up to which one is requested."""
+    """The stored summary: its text if a model may be given it, and the seq up to which one is requested."""
 
     key: SummaryKey
     stored: StoredSummary | None = None

@@ -70,7 +70,8 @@ def make_summary(
     *,
     before_page: Callable[[], object] = lambda: None,
 ) -> bool:
-    """Make what is pending of a summary; False if nothing is, another worker has claimed it, or the job failed.
+    """Make the pending part of a summary; False if nothing is pending, another worker has claimed it, or the job
+    failed.
 
     `summarizer` makes summaries of its own name; without it, only those that the settings name are made.
     `before_page` is called before each page of messages is summarized."""

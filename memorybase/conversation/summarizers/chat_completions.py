@@ -100,7 +100,7 @@ class ChatEndpoint:
         return _completion(answer.content)
 
     def seconds_to_wait(self) -> float:
-        """How long the endpoint has asked to be left alone; 0: it takes requests."""
+        """The time until the endpoint accepts requests again; 0: it accepts them now."""
         return max(self._busy_until - self._clock(), 0.0)
 
     def _post(self, body: dict[str, Any]) -> _Response:

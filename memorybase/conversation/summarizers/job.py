@@ -1,4 +1,4 @@
-"""What the jobs that summarize sessions and chats share.
+"""Shared by the jobs that summarize sessions and chats.
 
 A worker claims a summary's row, folds the new records into the summary page by page while no transaction is open, and
 stores the result if nothing that it may have read has changed. A failed job backs off, and the sweeper enqueues it
@@ -90,8 +90,8 @@ def _summarize(summarizer: Summarizer, previous: str | None, records: Sequence[R
 
 
 def lease(services: Services) -> timedelta:
-    """How long a worker may take for a page, which the summarizer may split in halves. A slower worker may lose the
-    claim, and what it made of that page."""
+    """Time that a worker may take for a page, which the summarizer may split in halves. A slower worker may lose the
+    claim, and its result for that page."""
     return timedelta(seconds=services.settings.lease_seconds + 4 * chat_completions.TIMEOUT_SECONDS)
 
 

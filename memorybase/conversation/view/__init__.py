@@ -7,11 +7,11 @@ threads         the thread of a conversation with branches; Dify's algorithm, fo
 content_parts   content parts as chat completions take them
 turns           groups (a tool call and its results), turns, and messages that no model accepts
 clearing        replaces the content of old tool results, and old images
-limits          which whole units fit
+limits          selects whole units that fit
 budget          limits and a summary together, and messages truncated to fit
 rendering       tool calls and results in the order that models take, alignment, OpenAI's or LangChain's shape,
                 or text with role prefixes
-tokens          TokenCounter, and what counts beside text
+tokens          TokenCounter, and what counts besides text
 token_counters  counters by name: the estimate, a Hugging Face tokenizer, tiktoken
 """
 

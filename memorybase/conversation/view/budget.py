@@ -1,10 +1,12 @@
-"""Decides what a view sends: what the limits allow, and a summary instead of the messages that it covers.
+"""Decides which messages a view sends: those within the limits, and a summary instead of the messages that it
+covers.
 
 The limits alone decide what is sent verbatim; if they leave something out, the summary comes before it and counts. A
-summary that covers more than that overlaps with what is sent, because its end depends on the other callers of the same
-log. Messages that are left out and not covered yet are sent verbatim up to `uncovered_tokens`, so that a summary that
-lags leaves no gap. A conversation that fits completely gets no summary. With `clip_edge`, the next older unit fills the
-remaining room, with its longest message truncated, and so does a summary that is too long beside the newest unit.
+summary that covers more than that overlaps with what is sent, because its end depends on the other callers of the
+same log. Messages that are left out and not covered yet are sent verbatim up to `uncovered_tokens`, so that a
+lagging summary leaves no gap. A conversation that fits completely gets no summary. With `clip_edge`, the next older
+unit fills the remaining room, with its longest message truncated, and so does a summary that is too long next to the
+newest unit.
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """How to fit. `leading`: how many records at the front are predefined; `used`: part of the limits that is gone;
+    """How to fit. `leading`: number of predefined records at the front; `used`: part of the limits that is spent;
     `message`: the summary as it is sent."""
 
     limits: Limits
@@ -79,7 +81,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """What is sent of the log after some of the steps.
+    """The part of the log to send, after some of the steps.
 
     body       the log; steps truncate records of it
     kept       the records that are sent, by index
@@ -102,7 +104,7 @@ class Selection:
 
     @property
     def records(self) -> list[Record]:
-        """What is sent: the summary is behind predefined messages and those that are older than what it covers."""
+        """The records to send: the summary comes after predefined messages and those that are older than it."""
         kept = sorted(self.kept)
         records = [self.body[index] for index in kept]
         if self.summary is not None:
@@ -112,7 +114,7 @@ class Selection:
 
     @property
     def removed(self) -> list[tuple[Record, str]]:
-        """What is not sent, and why."""
+        """The records that are not sent, each with its reason."""
         replaced = frozenset[int]() if self.summary is None else self.covered
         return [
             (record, SUMMARISED if index in replaced else LIMIT)
@@ -128,7 +130,7 @@ class Selection:
 
     @property
     def tokens_left(self) -> int | None:
-        """What is left of the limit; None without one."""
+        """Remaining tokens of the limit; None without one."""
         rules = self.rules
         if rules.limits.max_tokens is None:
             return None
@@ -136,7 +138,7 @@ class Selection:
         return rules.limits.max_tokens - rules.used.tokens - sent - (rules.cost(self.summary) if self.summary else 0)
 
     def with_records(self, indices: Sequence[int], records: Sequence[Record]) -> Selection:
-        """With these records truncated."""
+        """The selection with these records truncated."""
         changed = dict(zip(indices, records, strict=True))
         return replace(self, body=[changed.get(index, record) for index, record in enumerate(self.body)])
 
@@ -150,7 +152,7 @@ def fit(records: Sequence[Record], rules: Rules) -> Selection:
 
 
 def _trimmed(body: Sequence[Record], rules: Rules, *, beside: Record | None = None) -> Selection:
-    """What the limits allow beside the summary."""
+    """The records that the limits allow next to the summary."""
     used = Size(rules.used.messages, rules.used.tokens + (rules.cost(beside) if beside else 0))
     chosen = trim(body, [rules.cost(record) for record in body], rules.limits, leading=rules.leading, used=used)
     return Selection(rules=rules, body=body, kept=frozenset(chosen.kept), over=chosen.over, newest=chosen.newest)
@@ -169,7 +171,7 @@ def _clip_newest(selection: Selection) -> Selection:
 
 
 def _send_summary(selection: Selection) -> Selection:
-    """If the limits leave out what the summary covers, send it too, with what fits beside it."""
+    """If the limits leave out messages that the summary covers, send it too, with the records that fit next to it."""
     rules, summary = selection.rules, selection.rules.message
     if len(selection.kept) == len(selection.body) or rules.summary is None or summary is None:
         return selection
@@ -196,7 +198,7 @@ def _covered(body: Sequence[Record], summary: Summary) -> frozenset[int]:
 
 
 def _send_uncovered(selection: Selection) -> Selection:
-    """Of what is left out and not covered, send the newest units too, up to `uncovered_tokens`."""
+    """Send the newest units that are left out and not covered too, up to `uncovered_tokens`."""
     rules, missing = selection.rules, selection.uncovered
     records = [selection.body[index] for index in missing]
     selection = replace(selection, overflow=tuple(records))
@@ -257,7 +259,7 @@ def clip_longest(records: Sequence[Record], counter: TokenCounter, max_tokens: i
 
 
 def clip(record: Record, counter: TokenCounter, max_tokens: int) -> Record | None:
-    """The record truncated to so many tokens; None if its content is not a string or even one character is too much."""
+    """The record truncated to `max_tokens`; None if its content is not a string or even one character is too much."""
     if not isinstance(record.content, str):
         return None
     text = record.content

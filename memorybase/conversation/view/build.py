@@ -54,9 +54,9 @@ class ViewOptions:
     roles              only messages of these roles
     answers_only       leave out assistant messages that are no answers to the user
     exclude_run_id     leave out the messages of this run: the caller has them
-    max_images         so many of the newest images are sent; None is no limit
-    reserved_tokens    part of limits.max_tokens for what the caller sends beside the view; inserts use it first
-    uncovered_tokens   set if there are summaries: send up to so many tokens that none covers yet verbatim
+    max_images         number of the newest images that are sent; None is no limit
+    reserved_tokens    part of limits.max_tokens for what the caller sends besides the view; inserts use it first
+    uncovered_tokens   set if there are summaries: tokens of messages that none covers yet, sent verbatim
     pin_predefined     predefined messages count, but are never left out
     clip_oversized     truncate a newest turn that is too large instead of leaving it out
     clip_edge          fill the remaining room with the next older unit, its longest message truncated
@@ -88,7 +88,7 @@ class ViewOptions:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a message of the view comes from. What strict alignment merged is history if one of its messages is."""
+    """Origin of a message of the view. A message that strict alignment merged is history if one of its parts is."""
 
     kind: Annotated[Kind, Field(description="What the message is.")]
     message_ids: Annotated[
@@ -117,7 +117,7 @@ class SummaryUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What was filtered, cleared, trimmed, summarized and replaced of a log."""
+    """The records of a log that were filtered, cleared, trimmed, summarized or replaced."""
 
     kept: Annotated[tuple[str, ...], Field(description="Ids of the messages in the view.")]
     removed: Annotated[tuple[Removed, ...], Field(description="Messages of the thread that are not in the view.")]
@@ -150,8 +150,8 @@ class Report:
 class View:
     """`sources` and `records` are parallel to `messages`; `text` is the view as a transcript.
 
-    `overflow` is what the limits leave out and no summary covers, as stored, oldest first: the next summary should
-    cover it.
+    `overflow` is the records that the limits leave out and no summary covers, as stored, oldest first: the next summary
+    should cover it.
     """
 
     messages: list[dict[str, Any]]
@@ -265,7 +265,7 @@ class PreparedLog:
         flags: Iterable[str] = (),
         degraded: Iterable[str] = (),
     ) -> Draft:
-        """What is sent; by default with the reserved tokens of the options."""
+        """The draft of a view; by default with the reserved tokens of the options."""
         options = self.options
         if reserved_tokens is not None:
             options = replace(options, reserved_tokens=reserved_tokens)
@@ -328,7 +328,7 @@ def _kept(sent: Sequence[Record]) -> tuple[str, ...]:
 
 
 def summary_use(summary: Summary | None, sent: Sequence[Record]) -> SummaryUse | None:
-    """How the summary overlaps with the messages that are sent; None unless it is one of them."""
+    """The overlap of the summary with the messages that are sent; None unless it is one of them."""
     if summary is None or not any(record.kind == "summary" for record in sent):
         return None
     overlap = sum(summary.covers(record) for record in sent)
@@ -400,8 +400,8 @@ def _removal_reason(record: Record, options: ViewOptions) -> str | None:
 
 
 def _with_each_prompt_once(records: list[Record], notes: _Notes) -> tuple[list[Record], set[str]]:
-    """Of a system prompt that was captured with several runs, maybe with another date in each, only the newest, behind
-    the newest question, so that it stays as long as its turn does; and the ids of such prompts."""
+    """Keep only the newest copy of a system prompt that several runs captured, maybe with another date in each. It goes
+    behind the newest question, so that it stays as long as that turn does. Also returns the ids of such prompts."""
     by_text: dict[bytes | str, list[Record]] = defaultdict(list)
     for record in records:
         if record.role == "system":
@@ -418,7 +418,7 @@ def _with_each_prompt_once(records: list[Record], notes: _Notes) -> tuple[list[R
 
 
 def _without_time(prompt: Content) -> bytes | str:
-    """What the prompt says whenever it is sent: without dates, times of day, and differences of white space."""
+    """The prompt without the parts that change with each call: dates, times of day, white space."""
     return " ".join(_WHEN.sub(" ", prompt).split()) if isinstance(prompt, str) else canonical(prompt)
 
 

@@ -27,8 +27,8 @@ _MEDIA_TYPES = ("media_type", "mime_type", "mimeType", "mediaType")
 
 
 def accepted(record: Record) -> tuple[list[Record], int]:
-    """The record with parts that its role may have, results in it as messages of their own, and how many of its parts
-    a model does not get."""
+    """The record with the parts that its role may have, its results as separate messages, and the number of its parts
+    that a model does not get."""
     if not isinstance(record.content, list):
         return [record], 0
     reading = _Reading(record)

@@ -26,7 +26,7 @@ _POINTERS: dict[TransferMethod, tuple[str, ...]] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRef:
     """A reference to a file; never its bytes. `pointer` is an id, or the URL of a remote one; empty if none is known.
-    `text` is what somebody extracted from it."""
+    `text` is text that somebody extracted from it."""
 
     type: FileType
     transfer_method: TransferMethod
@@ -97,15 +97,16 @@ class FileRef:
 
     @property
     def stub(self) -> str:
-        """What a model reads instead of a file that it cannot get: a line with its name, and the text in it."""
+        """The text that a model reads instead of a file that it cannot get: a line with its name, and the text in
+        it."""
         unsupported = self.type == "custom" and self.text is None
         line = f"[Unsupported file type: {self.label} ({self.type})]" if unsupported else f"[{self.type}: {self.label}]"
         return line if self.text is None else f"{line}\n{self.text}"
 
 
 def read_files(stored: Sequence[Any]) -> tuple[FileRef, ...]:
-    """The files of a stored message, of any shape, paths and URLs too. Of an object that no runtime's names fit, its
-    name and type are known; what is neither is left out."""
+    """The files of a stored message, in any shape, paths and URLs too. For an object in no known runtime's format only
+    name and type are known; anything else is left out."""
     found: list[FileRef] = []
     for raw in stored:
         if isinstance(raw, str) and raw:
@@ -182,7 +183,7 @@ def is_url(pointer: Any) -> bool:
 
 
 def type_of(content_type: Any) -> FileType:
-    """What the file is, by its MIME type."""
+    """The kind of a file, by its MIME type."""
     kind = str(content_type or "").partition("/")[0]
     return kind if kind in {"image", "audio", "video"} else "document"  # type: ignore[return-value]
 

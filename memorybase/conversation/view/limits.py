@@ -49,12 +49,12 @@ class Cut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much may be sent. None is no limit; 0 keeps nothing. All limits apply together.
+    """Limits of a view. None is no limit; 0 keeps nothing. All limits apply together.
 
     max_turns      whole turns; an unfinished one does not count. Needs prune="turn"
-    min_messages   so many of the newest are always kept, whatever max_tokens is
-    keep_first     how many messages drop_middle keeps at the start; by default the predefined ones, at least 2
-    cuts           what a threshold left out before, so that the log need not be read from its start; replaces it
+    min_messages   number of the newest that are always kept, whatever max_tokens is
+    keep_first     number of messages that drop_middle keeps at the start; by default the predefined ones, at least 2
+    cuts           earlier cuts of a threshold, so that the log need not be read from its start; replaces it
     """
 
     max_messages: int | None = None
@@ -99,7 +99,7 @@ class TrimResult:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much of each limit records take."""
+    """The part of each limit that records take."""
 
     messages: int = 0
     tokens: int = 0
@@ -216,7 +216,7 @@ def _newest(units: Sequence[Unit], start: int, room: _Room, required: _Required)
 
 
 def _head(units: Sequence[Unit], room: _Room, keep_first: int, required: _Required) -> int:
-    """How many leading units drop_middle keeps: at most half of each limit, and room is left for the required ones."""
+    """Number of leading units that drop_middle keeps: at most half of each limit, with room for the required ones."""
     half, rest = room.half(), room.without(_sum([units[index] for index in required.indices]))
     messages = 0
     for index, unit in enumerate(units):
@@ -294,7 +294,7 @@ class Replay:
 
     @property
     def left(self) -> list[Unit]:
-        """What no cut has left out, in order."""
+        """The units that no cut has left out, in order."""
         return [*self._first, *self._newest]
 
     def write(self, unit: Unit) -> None:

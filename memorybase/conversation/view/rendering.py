@@ -1,9 +1,9 @@
 """Turns records into messages for a model: in the order that all providers demand, aligned as some do, in OpenAI's or
 LangChain's shape, or as text.
 
-Right after an assistant message with tool calls stands exactly one result for each call. Logs hold them otherwise:
-each call as a message of its own (Responses API), results in any order or behind the next question, calls with equal
-ids or none.
+Right after an assistant message with tool calls stands exactly one result for each call. Logs hold them otherwise: each
+call as a separate message (Responses API), results in any order or behind the next question, calls with equal ids or
+none.
 
 In text, the second and later lines of a message are indented, so that its author cannot forge lines of the transcript.
 `faithful` leaves lines as they are, as Dify and FlowX do.
@@ -164,7 +164,7 @@ def _ids_of(records: Sequence[Record]) -> tuple[str, ...]:
 
 
 def _distinct_ids(calling: Sequence[Record]) -> list[list[str]]:
-    """The ids of the calls of each message; a call whose id is empty or taken gets one of its own."""
+    """The ids of the calls of each message; a call whose id is empty or taken gets a new one."""
     given = [[str(call.get("id") or "") for call in record.tool_calls] for record in calling]
     counts = Counter(identity for ids in given for identity in ids)
     if "" not in counts and len(counts) == counts.total():
@@ -227,7 +227,7 @@ def _references(record: Record) -> dict[str, str]:
 
 
 def _openai_call(call: Mapping[str, Any]) -> dict[str, Any]:
-    """With arguments even if the model wrote none: they are required."""
+    """The call in OpenAI's format. Arguments are required, so they are added if the model wrote none."""
     name, arguments = call_parts(call)
     given = call["function"] if isinstance(call.get("function"), Mapping) else {}
     other = {key: value for key, value in call.items() if key not in {"name", "args"}} if not given else dict(call)

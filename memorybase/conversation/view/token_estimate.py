@@ -108,7 +108,7 @@ _FREQUENT_HAN = 0.73
 
 
 def estimated_tokens(text: str) -> int:
-    """How many tokens o200k_base would make of the text, about; at least 1 for a text that is not empty."""
+    """The approximate number of tokens that o200k_base makes of the text; at least 1 for a text that is not empty."""
     if not text:
         return 0
     tokens = sum(count * _piece_tokens(piece) for piece, count in Counter(_PIECE.findall(text)).items())

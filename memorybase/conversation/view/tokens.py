@@ -22,12 +22,12 @@ class TokenCounter(Protocol):
     def name(self) -> str: ...
 
     def count(self, record: Record) -> int:
-        """At least 0; a conversation costs the sum of its messages."""
+        """Tokens of a record, at least 0; a conversation costs the sum of its messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overheads:
-    """Tokens beside text: OpenAI's published numbers where there are any; the others are rather too high."""
+    """Tokens other than text: OpenAI's published numbers where there are any; the others are rather too high."""
 
     message: int = 3  # role and delimiters
     name: int = 1

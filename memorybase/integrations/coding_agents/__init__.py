@@ -2,9 +2,9 @@
 
 agents          the agents: where each keeps its settings, and the entries that are added to them
 settings        read and change an agent's settings, touching only our entries
-install         install, uninstall, and what `memorybase doctor` says of this machine
-hook.py         what the agents run: a script of its own, which imports nothing of memorybase
-transcripts.py  what the script reads of an agent's transcripts
+install         install, uninstall, and the lines of `memorybase doctor` about this machine
+hook.py         the script that agents run; it imports nothing of memorybase
+transcripts.py  reads an agent's transcripts for the script
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The hook that a coding agent runs. With transcripts.py a script: standard library only, Python 3.9 or later.
 
     python -I -S hook.py --config FILE AGENT      an event, as JSON on standard input
-    python -I -S hook.py --config FILE --drain    in the background: send what waits in the spool
+    python -I -S hook.py --config FILE --drain    in the background: send the spool's entries
 
-It never delays or stops the agent. An event is written to the spool, a file each, and sent by a process of its own.
+It never delays or stops the agent. An event is written to the spool, a file each, and sent by a background process.
 Recall ends at a deadline, without output. The exit code is always 0, because 2 would block the agent.
 """
 
@@ -103,7 +103,7 @@ def load_config(path: str) -> Json:
 
 
 def handle(config: Json, agent: str, event: Json) -> str:
-    """Answer an event: what to print."""
+    """Answer an event; returns the text to print."""
     name = event.get("hook_event_name") or ""
     event["session"] = _text(event.get("session_id") or event.get("conversation_id"))
     event["cwd"] = _text(event.get("cwd") or next(iter(event.get("workspace_roots") or ()), ""))
@@ -136,7 +136,7 @@ def _text(value: Any) -> str:
 
 
 def _spooled(agent: str, event: Json, **fields: str) -> Json:
-    """What the background process needs of an event."""
+    """The part of an event that the background process needs."""
     project, branch = project_of(event["cwd"])
     return {
         "agent": agent,
@@ -177,7 +177,7 @@ def _branch(git: str) -> str:
 
 
 def recall(config: Json, agent: str, event: Json) -> str:
-    """At a session's start what is known of the project, later what a prompt reminds of; as the agent reads it."""
+    """Memories for a session's start (of the project) or a prompt (of its words), as the agent reads them."""
     if event["hook_event_name"] in STARTS:
         project, branch = project_of(event["cwd"])
         words = f"{os.path.basename(project)} {branch}".strip()
@@ -202,7 +202,8 @@ def recall(config: Json, agent: str, event: Json) -> str:
 
 
 def search(config: Json, query: Json) -> list[Json] | None:
-    """Messages of the flow, best first. By words alone if the vector store or the model is away; None if memory is."""
+    """Messages of the flow, best first. By words alone if the vector store or the model is down; None if memory is
+    unreachable."""
     body = {"flow_id": config["flow"], "top_k": 4 * RECALLED, "fold_alike": True, **query}
     if config.get("end_user"):
         body["end_user_id"] = config["end_user"]
@@ -230,7 +231,7 @@ def describe(hits: list[Json]) -> str:
 
 
 def given_of(config: Json, event: Json, query: str, hits: list[Json], text: str) -> Json:
-    """What the agent was given, as memory records it; without hits, that nothing was found."""
+    """The memories that the agent was given, for the record; without hits, that nothing was found."""
     given: Json = {"session_id": event["session"][:128], "end_user_id": config.get("end_user"), "query": query}
     if hits:
         ids, scores = [hit["message_id"] for hit in hits], [hit["score"] for hit in hits]
@@ -304,7 +305,7 @@ def read_json(path: str) -> Json:
 
 
 def start_drain(config: Json) -> None:
-    """Start the background process: in a session of its own, so that it outlives the agent."""
+    """Start the background process in a new session, so that it outlives the agent."""
     import subprocess
 
     none = subprocess.DEVNULL
@@ -352,7 +353,7 @@ def _remove(path: str) -> None:
 
 
 def _send_waiting(config: Json, until: float) -> bool:
-    """Send every event; whether memory is there."""
+    """Send every event. Returns whether memory is reachable."""
     groups: dict[str, list[tuple[str, Json]]] = {}
     known = readers()
     for path in _waiting(config):
@@ -425,7 +426,7 @@ def send_transcript(config: Json, event: Json, until: float) -> int:
 
 
 def readers() -> dict[str, Callable[[Json, Json], Iterator[Json]]]:
-    """What reads a line of an agent's transcript: from the file beside this one, since a script has no package."""
+    """Readers of lines of an agent's transcript, from the file next to this one, since a script has no package."""
     import runpy
 
     beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "transcripts.py")
@@ -495,7 +496,8 @@ class Capture:
 
 
 def take_given(config: Json, event: Json, entry: Json) -> list[Json]:
-    """What was recalled for the turn that this entry starts: for its prompt, and at the session's start before it."""
+    """The memories recalled for the turn that this entry starts: for its prompt, and at the session's start before
+    it."""
     _, paths = _given_files(config, event["agent"], event["session"])
     latest, asked = _seconds(entry.get("timestamp")) + START_SECONDS, entry["text"].strip()[-MAX_PROMPT:]
     kept = [(path, each) for path in paths if (each := read_json(path)).get("asked") or each.get("at", 0) <= latest]
@@ -593,8 +595,8 @@ def clean(text: str, limit: int) -> str:
 
 
 def post(config: Json, event: Json, run: str, messages: list[Json]) -> int:
-    """Capture messages of a run; how many are new. If memory refuses some, the others are captured. Raises Away, and
-    Refused if it refuses all."""
+    """Capture messages of a run, and return the number of new ones. If memory refuses some, the others are captured.
+    Raises Away, and Refused if it refuses all."""
     from urllib.parse import quote
 
     body = {

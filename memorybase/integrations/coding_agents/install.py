@@ -33,7 +33,7 @@ FLOW = "coding-agent"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookConfig:
-    """What the hooks read: where memory is, and what they capture and recall. The file has mode 0600."""
+    """Configuration of the hooks: the address of memory, and what to capture and recall. The file has mode 0600."""
 
     url: str
     key: str
@@ -60,13 +60,13 @@ def find_agent(name: str) -> Agent:
 
 
 def stored_config() -> Json:
-    """What an earlier installation configured; empty if there was none."""
+    """The configuration of an earlier installation; empty if there was none."""
     return _object_in(config_file())
 
 
 def prepare_flow(client: Client, flow: str) -> None:
     """Create the flow, and a memory base that makes it searchable, unless they exist. Raises an error of the client if
-    memory is away or refuses the key: hooks that are installed then would store nothing, and nobody would notice."""
+    memory is unreachable or refuses the key: hooks installed then would store nothing, and nobody would notice."""
     if not flow:
         raise errors.InvalidRequest("flow must not be empty", field="flow")
     client.put_flow(flow, name=flow)
@@ -90,8 +90,8 @@ def install(agent: Agent, config: HookConfig) -> Path:
 
 
 def uninstall(agent: Agent) -> bool:
-    """Remove our entries from the agent's settings; whether there were any. A file that is then what it was before the
-    installation gets its old text back, and one that the installation created is deleted."""
+    """Remove our entries from the agent's settings, and return whether there were any. A file equal to the one before
+    the installation gets its old text back, and one that the installation created is deleted."""
     settings = read_settings(agent.settings)
     if settings is None or not has_hooks(settings):
         return False

@@ -1,4 +1,4 @@
-"""What was said, in the transcripts of agents. Read by the hook's background process, as a script without a package."""
+"""Reads messages from agents' transcripts. Used by the hook's background process, as a script without a package."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What memorybase knows of each language beside English: one file a language, all written by hand.
+"""The languages other than English: one file a language, all written by hand.
 
-    definition   what a file says, and its patterns
+    definition   the fields of a file, and its patterns
     detection    which language a text is in
 
 Stemming is Snowball's. English is the default of the analyzer and of the query parser.

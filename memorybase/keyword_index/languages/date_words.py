@@ -1,4 +1,4 @@
-"""The words by which a question names a time in one language: what `search.periods` reads. Pure."""
+"""The words by which a question names a time in one language, for `search.periods`. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class DateWords:
     seasons: tuple[str, str, str, str]  # from spring to winter
     last: str
     this: str
-    following: str  # next, every: what it stands beside is no time in the past
+    following: str  # next, every: a word next to it names no time in the past
     since: str
     between: str
     to: str
@@ -34,7 +34,7 @@ class DateWords:
     past: str  # shows that a question is about the past: else its weekdays set no date
     generic: str  # what a question says that asks about a time alone: talk, happen, conversation
     not_times: str = "(?!)"  # what has such a word and is no time: "may be"
-    ordinal_mark: str = ""  # beside the ordinal of Language: what may follow the number of a day
+    ordinal_mark: str = ""  # besides the ordinal of Language: suffixes of the number of a day
     after_year: str = "(?!)"  # a word that may follow the number of a year
     fillers: str = ""  # words between the others, such as articles
     before_last: str = "(?!)"
@@ -43,7 +43,7 @@ class DateWords:
     day_before_or_after: str = "(?!)"
     plurals: str = "(?!)"  # units that "last" without a number makes several of
     duals: str = "(?!)"  # units whose form says that there are two
-    numbers: str = ""  # "elf=11|ein paar=0": beside those of the language
+    numbers: str = ""  # "elf=11|ein paar=0": besides those of the language
     ending: str = ""  # what may follow the name of a month or a weekday
     months: str = ""  # only of English, as the next two; Language has those of others
     short_months: str = ""  # with a day or a year only

@@ -1,4 +1,4 @@
-"""What the analyzer and the query parser know of a language, and how it is compiled to patterns. Pure."""
+"""The rules of a language for the analyzer and the query parser, compiled to patterns. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def one_of(words: Iterable[str]) -> str:
 
 
 class AboutTopic(NamedTuple):
-    """How a sentence says "about" something: a pattern before or after the topic, and the words for "about me"."""
+    """A language's way to say "about" something: a pattern before or after the topic, and the words for "about me"."""
 
     marker: re.Pattern[str]
     is_before: bool
@@ -32,7 +32,7 @@ class AboutTopic(NamedTuple):
 
 
 def about(form: str, *, has_spaces: bool = True) -> AboutTopic:
-    """From a form such as "about {topic}=about me"."""
+    """The topic's pattern from a form such as "about {topic}=about me"."""
     said, me = form.rsplit("=", 1)
     before, after = said.split("{topic}")
     if has_spaces:
@@ -132,7 +132,7 @@ class Language:
 
     @cached_property
     def clear_amounts(self) -> dict[str, int]:
-        """Without those that are more often other words, such as articles."""
+        """The amounts without words that mostly mean something else, such as articles."""
         return {
             word: amount for word, amount in self.amounts.items() if amount > 1 and word not in self.unclear.split()
         }

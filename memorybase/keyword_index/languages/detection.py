@@ -12,18 +12,18 @@ from typing import NamedTuple
 
 from memorybase.keyword_index.languages import LATIN
 
-# Of ten words of a text, so many English stop words settle it. Other languages share "in", "was" and "is" with English.
+# A text with this share of English stop words is English. Other languages share "in", "was" and "is" with English.
 ENGLISH_SHARE = 0.3
-SHORT_WORDS = 12  # in a text of up to so many every word counts, as "was" may be half of a German question
+SHORT_WORDS = 12  # up to this number of words every one counts, as "was" may be half of a German question
 READ_WORDS = 200  # at the beginning
 LETTERS_READ = 2_000
 # Points: a word of one language, one that others write too, and a letter; shared by as many languages as have it.
 # Letters count for languages that a word shows too: others that are not known here have the same.
 WORD, WEAK_WORD, LETTER = 12, 6, 6
-# A language needs as many points as one word of its own, and more than any other; in a long text more.
+# A language needs the points of one word that only it has, and more than any other; in a long text more.
 POINTS = 12
 POINTS_A_WORD = 1.2
-WEAK_WORDS = 4  # so many show a language too
+WEAK_WORDS = 4  # this many show a language too
 
 _OTHER_SCRIPTS = re.compile(
     "(?P<cyrillic>[\u0400-\u04ff]+)|(?P<arabic>[\u0620-\u06ff]+)|(?P<devanagari>[\u0900-\u0963\u0966-\u097f]+)"
@@ -100,7 +100,7 @@ def _by_words(words: Sequence[str], text: str, english: frozenset[str]) -> str |
 
 
 def _points(words: Sequence[str], text: str, english: frozenset[str]) -> tuple[dict[str, float], set[str]]:
-    """What speaks for each language, and the languages that more than a few weak words show."""
+    """Points for each language, and the languages that more than a few weak words show."""
     points: dict[str, float] = defaultdict(float)
     hints = [hint for word in words if word in _HINTS for hint in _HINTS[word]]
     if "'" in text or "\u2019" in text:
@@ -152,7 +152,7 @@ _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")  # alone they are variables a
 
 
 def _hints() -> tuple[_Hints, _Hints, _Hints]:
-    """Of words, of letters, and of words before an apostrophe."""
+    """Hints by words, by letters, and by words before an apostrophe."""
     words: dict[str, dict[str, int]] = defaultdict(dict)
     letters: dict[str, dict[str, int]] = defaultdict(dict)
     elisions: dict[str, dict[str, int]] = defaultdict(dict)

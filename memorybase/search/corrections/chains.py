@@ -14,7 +14,7 @@ from memorybase.search.corrections.values import Kind, is_same
 
 
 class Known(NamedTuple):
-    """What a speaker stated up to a message: values that hold, and those that others replaced by then."""
+    """A speaker's statements up to a message: values that hold, and those that others replaced by then."""
 
     holding: frozenset[str]
     replaced: frozenset[str]
@@ -36,7 +36,8 @@ class Link(NamedTuple):
 
 
 def known_at(stated: Sequence[tuple[int, Statement]], links: Iterable[Link]) -> Known:
-    """Of statements up to a message, each with the number of its message, in the order of time."""
+    """The values that hold after these statements, which come in the order of time with the numbers of their
+    messages."""
     keys = frozenset(value.key for _, each in stated for value in each.values)
     latest: dict[str, int] = {}  # the message that stated a value last, as the one that holds
     for number, each in stated:
@@ -51,7 +52,7 @@ def known_at(stated: Sequence[tuple[int, Statement]], links: Iterable[Link]) -> 
     return Known(keys - gone, gone)
 
 
-# What stands before the former value in a sentence that names both: "12 again instead of 31".
+# Words before the former value in a sentence that names both: "12 again instead of 31".
 _INSTEAD = re.compile(r"\b(?:instead of|rather than|no longer|not|from)(?: (?!to\b)\w+){0,3} $", re.IGNORECASE)
 
 
@@ -73,7 +74,7 @@ def returns(was: Value, now: Value, newer: Statement) -> bool:
 def ends(links: Sequence[Link], order: Mapping[int, int]) -> dict[int, Link]:
     """For each message that is the older one of a link, the link from its value to the one that holds in the end.
 
-    `order` has each message's place in time.
+    `order` has each message's position in time.
     """
     found: dict[int, Link] = {}
     for link in sorted(links, key=lambda each: (order[each.older], order[each.newer]), reverse=True):

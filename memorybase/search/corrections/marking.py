@@ -38,14 +38,15 @@ NOTHING = Sought(frozenset())
 
 
 def sought_by(services: Services, request: SearchRequest) -> Sought:
-    """What later messages can correct for this request; nothing outside of hybrid search, or if it is turned off."""
+    """The values that later messages can correct for this request; none outside of hybrid search, or if it is turned
+    off."""
     if request.mode != "hybrid" or request.corrections is False:
         return NOTHING
     return pairs.sought_by(request.query, analyzer(services.settings.keyword_language))
 
 
 def widened(request: SearchRequest) -> SearchRequest:
-    """The request with enough results for comparison: a correction may have a low score of its own."""
+    """The request with enough results for comparison: a correction may itself have a low score."""
     return replace(request, top_k=max(request.top_k, COMPARED), min_score=None)
 
 
@@ -93,7 +94,7 @@ def _corrections(
 
 
 def _said(hit: Hit, number: int, end_user_id: str | None) -> Said:
-    # An assistant's message has a speaker of its own, so that nothing compares with it.
+    # An assistant's message has a unique speaker, so that nothing compares with it.
     speaker = (end_user_id, hit.sender_name) if hit.role == PEOPLE else number
     return Said(speaker, (hit.timestamp, hit.seq), message_text(hit.content))
 
@@ -197,7 +198,7 @@ def text_of_earlier(correction: Values) -> str:
 
 
 def text_for_model(correction: Values | None) -> str:
-    """What a model must know that reads the earlier message alone; empty if nothing corrects it."""
+    """The text that a model needs when it reads the earlier message alone; empty if nothing corrects it."""
     if correction is None:
         return ""
     if correction.kind == "denial":

@@ -38,8 +38,8 @@ from memorybase.search.corrections.statements import (
 )
 from memorybase.search.corrections.values import Kind, is_same
 
-# Likeness of the statements that suffices: if the later one tells a change and both values are of one unit; if it
-# tells a change and nothing else connects the values; without a word of change, for values of one unit.
+# Minimum cosine of two statements, when the later one says that something changed and both values share a unit; when it
+# says so and nothing else connects the values; when it does not say so and the values share a unit.
 CHANGED = 0.37
 CHANGED_WITHOUT_UNIT = 0.45
 UNCHANGED = 0.68
@@ -84,7 +84,7 @@ def _is_other(was: Value, now: Value, newer: Statement, known: Known) -> bool:
 
 
 def _is_connected(was: Value, now: Value, newer: Statement) -> bool:
-    """Of one unit, or the later statement names the earlier value: "40 now instead of 20"."""
+    """Whether both have one unit, or the later statement names the earlier value: "40 now instead of 20"."""
     if now.kind in {"date", "time", "percent"} or was.unit_stems & now.unit_stems:
         return True
     return was.key in {value.key for value in newer.values}
@@ -154,7 +154,7 @@ class Said(NamedTuple):
 
 
 class Stated(NamedTuple):
-    """What the message with this number states or claims."""
+    """A statement or claim of the message with this number."""
 
     message: int
     said: Statement | Claim | Sentence
@@ -166,7 +166,7 @@ class Stated(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """What a question asks for, as far as a later message can correct it."""
+    """The part of a question's answer that a later message can correct."""
 
     kinds: frozenset[Kind]  # of values
     whether: bool = False  # something was done
@@ -194,7 +194,7 @@ class Correction:
 
 
 def sought_by(query: str, analyzer: Analyzer) -> Sought:
-    """What to compare for this question; nothing if it compares, or asks about the past or for advice."""
+    """The values to compare for this question; none if it compares, or asks about the past or for advice."""
     if asks_whether(query, analyzer):
         return Sought(frozenset(), whether=True, sentences=_ASKS_WHETHER_NOW.search(query) is not None)
     own = analyzer.of(query)
@@ -211,7 +211,7 @@ def _asks_otherwise(query: str) -> bool:
 
 
 def _sought_in(language: Language, query: str, own: Analyzer) -> Sought:
-    """What to compare for a question in another language than English: values but names."""
+    """The values, except names, to compare for a question in another language than English."""
     folded = language.folded(normal(query))
     asks = {name for name, pattern in language.questions.items() if pattern.search(folded)}
     if asks & {"asks_otherwise", "asks_other_side"}:
@@ -244,7 +244,7 @@ def _kinds(query: str) -> frozenset[Kind]:
 
 
 def stated(messages: Sequence[Said], query: str, sought: Sought, analyzer: Analyzer) -> list[Stated]:
-    """What is worth comparing, at most two sentences of a message; empty if it is all of one message."""
+    """Statements worth comparing, at most two sentences of a message; empty if all are of one message."""
     asked = frozenset(analyzer.terms(query))
     speakers = [message.speaker for message in messages]
     found: list[Stated] = []
@@ -321,7 +321,7 @@ def _restated(
     messages: Sequence[Said],
     likeness: Likeness,
 ) -> Iterator[Correction]:
-    """Of sentences that were replaced: those that say the same again afterwards."""
+    """Corrections of replaced sentences by those that say the same again afterwards."""
     pairs = {(each.older, each.newer) for each in corrections}
     for each in corrections:
         replaced = next(
@@ -402,7 +402,7 @@ def _share_a_value(one: Statement, other: Statement) -> bool:
 def _known_at(
     message: Said, messages: Sequence[Said], found: Sequence[Stated], corrections: Sequence[Correction]
 ) -> Known:
-    """What its speaker stated up to this message."""
+    """The statements of the message's speaker up to it."""
     before = [
         (each.message, each.said)
         for each in sorted(found, key=lambda each: messages[each.message].at)

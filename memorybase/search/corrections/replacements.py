@@ -34,7 +34,7 @@ _CAPITALIZED = re.compile(r"(?<=[a-z,] )[A-Z]\w+")
 
 
 class _Relation(NamedTuple):
-    """What the speaker asks, stated before, and says now, in words that need not be alike."""
+    """The speaker's question, earlier statement and present one, in words that may differ."""
 
     asked: re.Pattern[str]
     stated: re.Pattern[str]
@@ -98,7 +98,7 @@ class Asked:
 def sentences_to_compare(
     texts: Sequence[tuple[int, str]], query: str, analyzer: Analyzer
 ) -> list[tuple[int, Sentence]]:
-    """Of messages with their numbers, the sentences of which a later one may replace an earlier one."""
+    """The sentences of messages with their numbers that a later one may replace, or that may replace an earlier one."""
     telling = [number for number, text in texts if _REPLACES.search(text[:READ_CHARS])]
     if not telling:
         return []
@@ -171,6 +171,6 @@ def _sentence(text: str, asked: Asked, analyzer: Analyzer) -> Sentence:
 
 
 def shortened(sentence: str) -> str:
-    """The sentence on one line, as people and models read it beside the other message."""
+    """The sentence on one line, as people and models read it next to the other message."""
     text = " ".join(sentence.split()).removesuffix(".")
     return text if len(text) <= REPLACEMENT_CHARS else f"{text[: REPLACEMENT_CHARS - 1]}\u2026"

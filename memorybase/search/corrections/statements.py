@@ -1,4 +1,4 @@
-"""What the sentences of a message say that a later message can correct. Pure rules, not a model.
+"""Finds what the sentences of a message say that a later message can correct. Pure rules, not a model.
 
     values        a number, date, time, percentage or name, in English and the languages of keyword_index/languages
     claims        that something was done or never was: "I've never used Zotero", "I just downloaded Zotero". English
@@ -61,7 +61,7 @@ _OWNER = re.compile(r"\b(\w+)(?:['\u2019]s|s['\u2019]) (\w+)(?: (\w+))?")
 _OF = re.compile(r"\b(?:the|my|our|an?) (?:\w+ )?(\w+) of (?:(?:the|my|our|a) )?(\w+)", re.IGNORECASE)
 _AT = re.compile(r"\b(?:the|my|our|an?) (\w+) (?:to|for|at|in|from) (?:(?:the|my|our|a) )?(\w+)", re.IGNORECASE)
 _MODIFIED = re.compile(r"(?=\b(?:the|my|our) (\w+) (\w+))", re.IGNORECASE)
-# Words beside a thing that do not tell which one it is.
+# Words next to a thing that do not tell which one it is.
 _NEUTRAL = re.compile(
     r"\d.*|\w+(?:ed|ing)|new|newly|recently|old|current|latest|whole|same|first|last|final|total|own|next"
     r"|best|main|overall|good|today|yesterday|week|month|year",
@@ -179,7 +179,7 @@ SENTENCE_CHARS = 300
 SHORT_MESSAGE_CHARS = 120  # stays whole: "Concert's been put off. New date is the 30th of May."
 READ_CHARS = 4_000  # of each message, without its code
 UNIT_WORDS = 3  # after a number: "12 conditional probability problems"
-DENSE_SCRIPT = 3  # a character of text without spaces says as much as so many others
+DENSE_SCRIPT = 3  # characters of other text that say as much as one of text without spaces
 
 _UNIT = re.compile(r"[\s-]+([^\W\d_]{2,})" + r"(?:\s+([^\W\d_]{2,}))?" * (UNIT_WORDS - 1))
 # Any script: vowel signs of Indic scripts are no word characters.
@@ -364,7 +364,7 @@ def asks_whether(query: str, analyzer: Analyzer) -> bool:
 
 
 def claim_of(text: str, query: str, analyzer: Analyzer) -> Claim | None:
-    """What a message says of what a question asks about: a denial if it has one, else the claim that fits best."""
+    """A message's claim about the object of a question: a denial if it has one, else the claim that fits best."""
     asked = set(analyzer.terms(query)) - _EMPTY
     found = list(_claims(text, asked, analyzer)) if asked else []
     return max(found, key=lambda claim: (claim.denies, claim.share), default=None)

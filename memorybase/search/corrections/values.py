@@ -115,7 +115,7 @@ def _found(kind: Kind, match: re.Match[str], unit: str = "") -> Found:
 
 
 def _english_date(text: str) -> str:
-    """As in other languages, and with the year if it is written."""
+    """The date in the format of other languages, with the year if it is written."""
     iso = _ISO.search(text)
     if iso is not None:
         return f"{int(iso['month'])}-{int(iso['day'])}-{text[:4]}"
@@ -130,7 +130,7 @@ def _english_date(text: str) -> str:
 
 
 def _english_time(text: str, otherwise: str) -> str:
-    """On a clock of 24 hours; with "?" if morning and afternoon are not told apart."""
+    """The time on a clock of 24 hours; with "?" if morning and afternoon are not told apart."""
     clock = _ENGLISH_CLOCK.fullmatch(text)
     if clock is None:
         return otherwise

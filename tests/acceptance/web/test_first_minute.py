@@ -69,10 +69,10 @@ def test_a_stranger_gets_from_empty_to_a_hit_and_removes_the_sample(
         window.open("/first-minute?lang=dify")
         expect(page.locator("li.step", has_text="4 Send a run")).to_contain_text("An HTTP Request node")
         page.get_by_role("button", name="Load sample data").click()
-        expect(page.get_by_text("Sample: a kitchen", exact=False).first).to_be_visible()
+        expect(page.get_by_text("Sample memory", exact=False).first).to_be_visible()
         page.get_by_role("button", name="Remove the sample data").click()
         expect(page.get_by_role("heading", name="Latest runs")).to_be_visible()
-        expect(page.get_by_text("Sample: a kitchen")).to_have_count(0)
+        expect(page.get_by_text("Sample memory")).to_have_count(0)
         expect(page.get_by_role("link", name="Harbour café").first).to_be_visible()
         assert window.console == []
 

@@ -7,7 +7,7 @@
         for hit in client.search_flow(flow_id="support", query="Where is the boat?").results:
             print(hit.snippet)
 
-Reading order: _calls (what is sent, errors, retries), _async/transport, _async/operations (generated), _async/client,
+Reading order: _calls (requests, errors, retries), _async/transport, _async/operations (generated), _async/client,
 models (generated), outbox, _async/agent_memory, integrations. clients/python/generate.py writes _sync from _async.
 """
 

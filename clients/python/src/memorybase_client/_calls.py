@@ -1,4 +1,4 @@
-"""One call as data: what is sent, which answers are errors, and what may be sent again. No I/O."""
+"""One call as data: the request, which answers are errors, and what may be sent again. No I/O."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Call:
     wait_seconds: float = 0.0  # how long the server may wait before it answers
 
     def options(self, timeout_seconds: float) -> dict[str, Any]:
-        """What httpx takes beside method and path."""
+        """Arguments for httpx other than method and path."""
         read = max(timeout_seconds, self.wait_seconds + WAIT_MARGIN_SECONDS if self.wait_seconds else 0.0)
         headers = {} if self.content is None else {"Content-Type": self.content_type}
         if self.idempotency_key is not None:
@@ -123,8 +123,8 @@ def kept(call: Call, answer: str) -> bytes:
 
 
 def call_of(flow_id: str, body: bytes) -> tuple[Call, str]:
-    """What delivers a body that waited in the outbox: the call that was kept, or the capture of a run. With the name
-    of its answer's model."""
+    """The call that delivers a body from the outbox: the stored call, or the capture of a run. Also names the model of
+    its answer."""
     if not body.startswith(b'{"call": '):
         return Call("POST", f"/flows/{segment(flow_id, 'flow_id')}/runs", content=body), "CaptureAnswer"
     waiting = json.loads(body)

@@ -1,4 +1,4 @@
-"""What a model reads beside a hit that corrects an earlier message, or is corrected by a later one."""
+"""The text that a model reads next to a hit that corrects an earlier message, or that a later one corrects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How what waits in the outbox is sent: once, since the outbox itself tries again."""
+"""Sends the outbox's entries, once each: the outbox itself retries."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ TIMEOUT_SECONDS = 30.0
 
 
 class Sender(Operations):
-    """Sends what waits over a connection of its own. Creates flows that do not exist yet, each with a memory base that
-    holds all of its messages: without one, nothing of the flow could be found."""
+    """Sends the outbox's entries over its own connection. Creates flows that do not exist yet, each with a memory base
+    that holds all of its messages: without one, searches would find nothing of the flow."""
 
     def __init__(self, url: str, key: str, **connecting: Any) -> None:
         # Now, and not by the first call: the outbox lets no fork happen meanwhile.
         import_module("memorybase_client.models")
         codecs.lookup("idna")
         super().__init__(url, key, tries=1, timeout_seconds=TIMEOUT_SECONDS, **connecting)
-        self._without_memory_base: set[str] = set()  # flows that were created here, and memorybase then went away
+        self._without_memory_base: set[str] = set()  # flows that were created here before memorybase became unreachable
 
     def __call__(self, flow_id: str, body: bytes) -> None:
         call, name = call_of(flow_id, body)

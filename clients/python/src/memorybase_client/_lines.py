@@ -30,7 +30,7 @@ class Lines:
 
     @property
     def rest(self) -> bytes:
-        """What no line feed has ended yet."""
+        """The bytes after the last line feed."""
         return self._rest
 
 

@@ -99,7 +99,7 @@ class Store:
             db.execute("UPDATE captures SET attempts = attempts + 1 WHERE id = ?", (capture_id,))
 
     def refuse(self, capture_id: int, code: str, message: str) -> None:
-        """Keep it aside with the server's reason, beside the latest others."""
+        """Move the capture to the refused ones, with the server's reason; only the latest are kept."""
         with self._transaction() as db:
             db.execute(
                 "INSERT INTO refused (target, flow_id, body, code, message)"
@@ -191,7 +191,7 @@ class Store:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    # Never open an existing file beside SQLite: closing it would release the locks of this process.
+    # Never open an existing file besides SQLite: closing it would release the locks of this process.
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # SQLite gives its other files this mode
     db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
@@ -258,8 +258,9 @@ def _unlock(file: int) -> None:
         fcntl.flock(file, fcntl.LOCK_UN)
 
 
-# What a thread holds while its process is forked, the child holds for ever, in Python as in SQLite; and SQLite takes
-# the files that the parent had open, with their locks, for the child's own. So no store is open over a fork.
+# A lock that a thread holds while its process is forked is held by the child for ever, in Python as in SQLite; and
+# SQLite takes the files that the parent had open, with their locks, for the child's own. So no store is open over a
+# fork.
 _stores: WeakSet[Store] = WeakSet()
 _sender_locks: WeakSet[SenderLock] = WeakSet()
 _in_use = threading.Lock()

@@ -5,7 +5,7 @@
     │   └── StreamBroken              a stream ended before its end
     ├── UnexpectedAnswer              the answer is not memorybase's: is the URL right?
     ├── NotSearchable                 wait_until_searchable ran out of time
-    ├── ServerFailure                 5xx without a class of its own
+    ├── ServerFailure                 5xx without its own class
     ├── EnvironmentFailure            a service that memorybase needs is unavailable or misconfigured
     ├── MessageFailure                one message cannot be embedded
     └── CallerError                   the request is wrong and changed nothing

@@ -80,7 +80,7 @@ class ActionError(Answer):
 
 
 class ActionResult(Answer):
-    """What an action did with one message."""
+    """Result of an action on one message."""
 
     id: str
     """The id, as it was sent."""
@@ -228,7 +228,7 @@ class CaptureAnswer(Answer):
 
 
 class CapturedMessage(Answer):
-    """What a capture did with one message."""
+    """Result of a capture for one message."""
 
     id: UUID
     """The UUID."""
@@ -349,7 +349,7 @@ class ChatMessageView(Answer):
     role: str
     """Who speaks."""
     content: str | list[dict[str, Any]] | None = None
-    """Text, a list of content parts, or null beside tool calls."""
+    """Text, a list of content parts, or null next to tool calls."""
     tool_calls: list[dict[str, Any]] | None = None
     """Calls of tools by the model, in OpenAI's format."""
     tool_call_id: str | None = None
@@ -574,7 +574,7 @@ class DeadLetterGroups(Answer):
 
 
 class DeadLetterResult(Answer):
-    """What happened to one dead letter."""
+    """Result for one dead letter."""
 
     id: UUID
     """The dead letter."""
@@ -650,7 +650,7 @@ class DeadLetterView(Answer):
 
 
 class Deleted(Answer):
-    """What a deletion took from the log of a chat."""
+    """The messages that a deletion removed from a chat's log."""
 
     deleted: list[UUID]
     """Ids of the deleted messages."""
@@ -678,7 +678,7 @@ class DeletedMessageView(Answer):
     role: str
     """Who speaks."""
     content: str | list[dict[str, Any]] | None = None
-    """Text, a list of content parts, or null beside tool calls."""
+    """Text, a list of content parts, or null next to tool calls."""
     sender_name: str | None = None
     """The speaker's name, for display."""
     version: int
@@ -698,7 +698,9 @@ class DeletedMessageView(Answer):
 
 
 class DeletionReceipt(Answer):
-    """A deleted message: by whom and why, what it is removed from, and until when it can be restored."""
+    """A deleted message: author and reason of the deletion, the memory bases that it is removed from, and until
+    when it can be restored.
+    """
 
     message_id: UUID
     """The message."""
@@ -748,7 +750,7 @@ class DeliveryView(Answer):
 
 
 class Discarded(Answer):
-    """How many dead deliveries were deleted, and whether more are left."""
+    """Number of dead deliveries that were deleted, and whether more are left."""
 
     discarded: int
     """How many deliveries were deleted."""
@@ -757,7 +759,7 @@ class Discarded(Answer):
 
 
 class DistillationUsageView(Answer):
-    """What distillation of a memory base has used since it was first turned on."""
+    """Usage of a memory base's distillation since it was first turned on."""
 
     requests: int
     """Number of requests to the model."""
@@ -776,7 +778,7 @@ class DistillationUsageView(Answer):
 
 
 class DistillationView(Answer):
-    """Whether facts are distilled for a memory base, what waits, and what it used."""
+    """Whether facts are distilled for a memory base, the waiting sessions, and the usage."""
 
     memory_base_id: UUID
     """The memory base."""
@@ -916,7 +918,7 @@ class EndUserView(Answer):
 
 
 class ErasureReceipt(Answer):
-    """What an erasure deleted, kept as evidence."""
+    """The rows that an erasure deleted, kept as evidence."""
 
     sessions: int = 0
     """Number of deleted sessions."""
@@ -1053,7 +1055,7 @@ class FactView(Answer):
 
 
 class FactsDeleted(Answer):
-    """How many facts were deleted."""
+    """Number of deleted facts."""
 
     deleted: int
     """Number of deleted facts."""
@@ -1191,7 +1193,7 @@ class GivenMemory(Answer):
     message_id: UUID
     """The message."""
     score: float | None = None
-    """The score of the memory; null if it was not recorded, or for a message that is shown beside a better one."""
+    """The score of the memory; null if it was not recorded, or for a message that is shown next to a better one."""
     edited: bool
     """Whether the message was edited since: the model received other text."""
     message: MessageView | None = None
@@ -1337,7 +1339,7 @@ class HoldView(Answer):
 
 
 class ImportAnswer(Answer):
-    """How many lines of each type were read, and how many messages were new."""
+    """Result of an import: lines of each type, and the number of new messages."""
 
     lines: int = 0
     """Number of lines that were read."""
@@ -1444,7 +1446,7 @@ class JobConflict(Answer):
 
 
 class JobResult(Answer):
-    """What an action did with a job."""
+    """Result of an action on a job."""
 
     id: UUID
     """The UUID."""
@@ -1617,7 +1619,7 @@ class LangChainData(TypedDict):
     """The fields of a dumped LangChain message."""
 
     content: NotRequired[str | Sequence[TextPart | Mapping[str, Any] | OtherPart | str] | None]
-    """Text or content parts; null only beside tool calls."""
+    """Text or content parts; null only next to tool calls."""
     tool_calls: NotRequired[Sequence[FunctionCall | Mapping[str, Any]] | None]
     """Calls of tools by the model."""
     tool_call_id: NotRequired[str | UUID | int | None]
@@ -1669,7 +1671,7 @@ class LangChainMessage(TypedDict):
     """A message in LangChain's format."""
 
     content: NotRequired[str | Sequence[TextPart | Mapping[str, Any] | OtherPart | str] | None]
-    """Text or content parts; null only beside tool calls."""
+    """Text or content parts; null only next to tool calls."""
     tool_calls: NotRequired[Sequence[FunctionCall | Mapping[str, Any]] | None]
     """Calls of tools by the model."""
     tool_call_id: NotRequired[str | UUID | int | None]
@@ -1734,7 +1736,7 @@ class LangflowMessage(TypedDict):
 
 
 class LatestRun(Answer):
-    """A run, what it was about, and where its ingestion is."""
+    """A run, its topic, and the progress of its ingestion."""
 
     run_id: UUID
     """The run: its UUID."""
@@ -1767,7 +1769,7 @@ class LatestRun(Answer):
 
 
 class LeftOut(Answer):
-    """How many messages a view left out for one reason."""
+    """Number of messages that a view left out for one reason."""
 
     reason: str
     """Why, such as `limit` or `summarised`."""
@@ -1817,7 +1819,7 @@ class MapPointView(Answer):
 
 
 class MapQuestionView(Answer):
-    """Where a question is."""
+    """Position of a question on the map."""
 
     x: float
     """As of a point."""
@@ -1936,7 +1938,7 @@ class MemoryBaseView(Answer):
 
 
 class MemorySourceBody(TypedDict):
-    """Where a message of a memory use comes from."""
+    """Origin of a message of a memory use."""
 
     kind: NotRequired[Literal["history", "summary", "recall", "fact", "predefined", "standing"]]
     """How the message was given: by `recall`, as `history`, in a `summary`, as `standing` statement, `fact`, or
@@ -1955,7 +1957,7 @@ class MemorySourceBody(TypedDict):
 
 
 class MemoryUseSummary(Answer):
-    """What session memory showed."""
+    """The session memory that was shown."""
 
     summary: str | None = None
     """The text of the summary; empty without one."""
@@ -2028,7 +2030,7 @@ class MessageView(Answer):
     is_output: bool
     """Whether the message is an output of the flow."""
     content: str | list[dict[str, Any]] | None = None
-    """Text, a list of content parts, or null beside tool calls."""
+    """Text, a list of content parts, or null next to tool calls."""
     tool_calls: list[dict[str, Any]] | None = None
     """Calls of tools by the model, in OpenAI's format."""
     tool_call_id: str | None = None
@@ -2167,7 +2169,7 @@ class NodeExecutionView(Answer):
 
 
 class NodeStory(Answer):
-    """A node of a run: what its model was given, and the text that it returned, if they were recorded."""
+    """A node of a run: the memory that its model was given, and the text that it returned, if they were recorded."""
 
     node_id: str
     """The node of the flow, named by the caller."""
@@ -2180,7 +2182,7 @@ class NodeStory(Answer):
 
 
 class NodeUse(Answer):
-    """What the model of one node was given, as it was sent."""
+    """The messages that the model of one node was given, as they were sent."""
 
     node_id: str
     """The node of the flow, named by the caller."""
@@ -2204,7 +2206,7 @@ class OpenAIMessage(TypedDict):
     """
 
     content: NotRequired[str | Sequence[TextPart | Mapping[str, Any] | OtherPart | str] | None]
-    """Text or content parts; null only beside tool calls."""
+    """Text or content parts; null only next to tool calls."""
     tool_calls: NotRequired[Sequence[FunctionCall | Mapping[str, Any]] | None]
     """Calls of tools by the model."""
     tool_call_id: NotRequired[str | UUID | int | None]
@@ -2397,8 +2399,8 @@ class Problem(Answer):
     """`part`: a part of the stack does not answer. `restore`: the vectors of memory bases are rebuilt after a
     restore; nothing needs to be done. `lost`: a memory base has lost vectors. `failed`: it has dead letters.
     `overdue`: due messages wait for more than ten minutes. `long`: a job of a long message has run for more
-    than two minutes; others go on beside it. `quota`: a quota is used up, and calls are refused. `webhook`: a
-    webhook was disabled because it failed, or did not get events. `paused`: it is paused, or auto_capture is
+    than two minutes; others continue meanwhile. `quota`: a quota is used up, and calls are refused. `webhook`:
+    a webhook was disabled because it failed, or did not get events. `paused`: it is paused, or auto_capture is
     off, and messages wait.
     """
     title: str
@@ -2458,7 +2460,7 @@ class ProfileItem(Answer):
 
 
 class ProfileView(Answer):
-    """What a person said about themselves in a flow."""
+    """A person's statements about themselves in a flow."""
 
     end_user_id: str
     """The person, by the id that captures named."""
@@ -2482,7 +2484,7 @@ class QuotaUsage(Answer):
 
 
 class QuotasBody(TypedDict):
-    """What a key may use; null: the default of the settings."""
+    """Quotas of a key; null: the default of the settings."""
 
     messages_per_day: NotRequired[int | None]
     """New messages a day in UTC, captured or of chats; null: the default of the settings."""
@@ -2550,7 +2552,7 @@ class Recalled(Answer):
     message_id: str
     """The message."""
     score: float | None = None
-    """Its score; null for a message that is shown beside a better one, and for one of the profile."""
+    """Its score; null for a message that is shown next to a better one, and for one of the profile."""
     superseded_by: str | None = None
     """The later message that holds in place of this one; null for most."""
 
@@ -2567,7 +2569,7 @@ class RecalledFact(Answer):
 
 
 class RecalledView(Answer):
-    """What the models of a run's nodes were given from memory."""
+    """The memory that the models of a run's nodes were given."""
 
     nodes: int
     """Number of nodes with a recorded memory use."""
@@ -2623,7 +2625,7 @@ class Repairs(Answer):
 
 
 class Replayed(Answer):
-    """How many dead deliveries start again, and whether more are left."""
+    """Number of dead deliveries that start again, and whether more are left."""
 
     replayed: int
     """How many deliveries are sent again."""
@@ -2632,7 +2634,7 @@ class Replayed(Answer):
 
 
 class Report(Answer):
-    """What was filtered, cleared, trimmed, summarized and replaced of a log."""
+    """The records of a log that were filtered, cleared, trimmed, summarized or replaced."""
 
     kept: list[str]
     """Ids of the messages in the view."""
@@ -2700,7 +2702,7 @@ class ResourceSpans(TypedDict):
 
 
 class RetentionPassView(Answer):
-    """What one pass of a rule deleted."""
+    """Rows that one pass of a rule deleted."""
 
     id: UUID
     """The UUID."""
@@ -2741,13 +2743,13 @@ class RetentionPassView(Answer):
     started_at: datetime
     """When the first of it was deleted."""
     finished_at: datetime | None = None
-    """When nothing was left to delete; null while the pass goes on."""
+    """When nothing was left to delete; null while the pass runs."""
     facts: int = 0
     """Number of deleted facts that a model had derived from the messages."""
 
 
 class RetentionPreview(Answer):
-    """What one rule would delete now. Sessions that a hold keeps count nowhere else."""
+    """Rows that one rule would delete now. Sessions that a hold keeps count nowhere else."""
 
     rule: Literal["flow", "session", "memory_base"] | str
     """What rule it is: that of a `flow`, the expiry of a `session`, or that of a `memory_base`."""
@@ -2803,7 +2805,7 @@ class RetrievalRecord(Answer):
 
 
 class RetrievalSetting(TypedDict):
-    """How much to answer."""
+    """Limits of the answer."""
 
     top_k: NotRequired[int | None]
     """At most 100. Default: 4, as in Dify."""
@@ -2908,7 +2910,7 @@ class ScopeSpans(TypedDict):
 
 
 class ScoreParts(Answer):
-    """How a score was computed. In mode `dense` it has only the cosine and the chunk."""
+    """The parts of a score. Mode `dense` has only the cosine and the chunk."""
 
     signals: dict[str, SignalPart] | None = None
     """Each signal, by its name."""
@@ -3029,7 +3031,7 @@ class SkippedSession(Answer):
 
 
 class Source(Answer):
-    """Where a message of the view comes from. What strict alignment merged is history if one of its messages is."""
+    """Origin of a message of the view. A message that strict alignment merged is history if one of its parts is."""
 
     kind: Literal["history", "summary", "recall", "fact", "predefined", "standing"] | str
     """What the message is."""
@@ -3264,7 +3266,7 @@ class TracesAnswer(Answer):
 
 
 class Trimmed(Answer):
-    """What trimming left out of views. A summary is a remaining message."""
+    """Messages that trimming left out of views. A summary is a remaining message."""
 
     deleted_count: int
     """Number of messages that views no longer show; the log keeps them."""
@@ -3288,7 +3290,7 @@ class Turn(Answer):
     sender_name: str | None = None
     """The speaker's name."""
     content: str | list[dict[str, Any]] | None = None
-    """Text, content parts, or null beside tool calls."""
+    """Text, content parts, or null next to tool calls."""
     timestamp: datetime
     """When it was written."""
 

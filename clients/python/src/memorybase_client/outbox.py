@@ -1,4 +1,4 @@
-"""Captures and other calls that wait on disk while memorybase is away.
+"""Captures and other calls that wait on disk while memorybase is unreachable.
 
 `Client(outbox="/var/lib/app/outbox")` or `Client(outbox=Outbox(...))`; then `client.capture(...)` stores a run here and
 returns at once, and a thread sends what waits, oldest first. A run has an id before it is stored, so one whose answer
@@ -67,8 +67,8 @@ class _Outcome(Enum):
 
 
 class Outbox:
-    """A bounded queue of captures in a directory of its own. Beyond a bound the oldest are deleted and counted in
-    `lost`. Raises OSError or sqlite3.Error if the directory cannot be used."""
+    """A bounded queue of captures in its own directory. Beyond a bound the oldest are deleted and counted in `lost`.
+    Raises OSError or sqlite3.Error if the directory cannot be used."""
 
     def __init__(self, directory: str | Path, *, max_captures: int = MAX_CAPTURES, max_bytes: int = MAX_BYTES) -> None:
         self.directory = Path(directory).absolute()  # the process may change its own
@@ -177,8 +177,8 @@ class Outbox:
         return self._flush(timeout_seconds, is_patient=False)
 
     def close(self, flush_seconds: float = CLOSE_SECONDS) -> None:
-        """Send what waits unless memorybase is away, and stop. What remains is sent by the next client with this
-        directory."""
+        """Send the waiting entries unless memorybase is unreachable, and stop. The next client with this directory
+        sends the rest."""
         if self._closing.is_set() or self._pid != os.getpid():  # a forked child's parent goes on
             return
         self._flush(flush_seconds, is_patient=False)

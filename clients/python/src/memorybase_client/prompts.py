@@ -1,8 +1,8 @@
 """Messages with ids, from prompts: each call of a model repeats the conversation so far.
 
-An id is made of the session, of what was said, and of what was said just before. So a message is stored once however
-many prompts repeat it, also if the application sends only the latest part of a conversation, and a second "Yes." to
-another question is a message of its own.
+An id is made of the session, the message, and the message before it. So a message is stored once however many prompts
+repeat it, also if the application sends only the latest part of a conversation, and a second "Yes." to another question
+is another message.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _plain_call(call: Any) -> Any:
 
 
 def _what(message: Json) -> list[Any]:
-    """What was said, without other fields: an answer has more of them than the same message in the next prompt."""
+    """The fields that identify a message; an answer has more of them than the same message in the next prompt."""
     content = message.get("content")
     if isinstance(content, list) and all(_is_text(part) for part in content):
         content = "".join(part["text"] for part in content)

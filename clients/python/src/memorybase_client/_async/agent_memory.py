@@ -30,11 +30,11 @@ MIN_SCORE = 0.05  # of a recall: below it hits seldom answer; the server's defau
 
 
 class AsyncAgentMemory:
-    """Captures and recalls for one flow, and never fails or holds up its caller because memorybase is away.
+    """Captures and recalls for one flow, and never breaks or blocks its caller if memorybase is unreachable.
 
     Captures go through the outbox, a directory or an Outbox; by default all programs of this user share one. A read
-    takes `timeout_seconds` at most. If memorybase is away, it returns None, `failure` says why, and for five seconds
-    further reads return None at once. A deletion raises, and so do the calls of `client`.
+    takes `timeout_seconds` at most. If memorybase is unreachable, it returns None, `failure` says why, and for five
+    seconds further reads return None at once. A deletion raises, and so do the calls of `client`.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class AsyncAgentMemory:
         metadata: Mapping[str, Any] | None = None,
     ) -> list[models.Hit] | None:
         """Messages of the flow that fit the query, best first, each text once; only those with this metadata, if it is
-        given. Without `min_score` none below MIN_SCORE; 0 keeps all. None if memorybase is away."""
+        given. Without `min_score` none below MIN_SCORE; 0 keeps all. None if memorybase is unreachable."""
         if not query.strip():
             return []
         await self._settle()
@@ -161,7 +161,7 @@ class AsyncAgentMemory:
         self, session_id: str, *, query: str | None = None, token_budget: int = 2000, end_user_id: str | None = None
     ) -> models.ContextAnswer | None:
         """The session's history, summary and recalled memories within the budget. None if there is none, or if
-        memorybase is away."""
+        memorybase is unreachable."""
         return await self.read(
             lambda client: client.build_context(
                 flow_id=self.flow_id,
@@ -173,8 +173,8 @@ class AsyncAgentMemory:
         )
 
     async def read(self, call: Callable[[AsyncClient], Awaitable[Answer]]) -> Answer | None:
-        """What a call of the client returns, after what was captured before. None if what it asks for does not exist,
-        or if memorybase is away."""
+        """The result of a call of the client, made after earlier captures were sent. None if the object does not exist,
+        or if memorybase is unreachable."""
         await self._settle()
         return await self._read(lambda: call(self.client), None)
 
@@ -186,7 +186,7 @@ class AsyncAgentMemory:
         self, session_id: str, *, limit: int | None = None, end_user_id: str | None = None
     ) -> list[models.MessageView] | None:
         """The session's messages, or the latest of them, oldest first; none if the session is another end user's. None
-        if memorybase is away."""
+        if memorybase is unreachable."""
         if limit is not None and limit <= 0:
             return []
         await self._settle()
@@ -212,7 +212,7 @@ class AsyncAgentMemory:
 
     async def delete_session(self, session_id: str, *, end_user_id: str | None = None) -> None:
         """Delete a session with its messages, unless it is another end user's. Raises MemorybaseError if memorybase is
-        away."""
+        unreachable."""
         await self.flush()
         owner = end_user_id or self.end_user_id
         with suppress(errors.NotFound):  # nothing was captured
@@ -237,7 +237,7 @@ class AsyncAgentMemory:
             raise errors.ConnectionFailed(text, retryable=True)
 
     async def _settle(self) -> None:
-        """What was captured a moment ago shall be read too."""
+        """Send recent captures first, so that the next read includes them."""
         outbox = self.client.outbox
         if outbox is not None and not self._is_away():
             seconds = min(SETTLE_SECONDS, self._timeout_seconds)

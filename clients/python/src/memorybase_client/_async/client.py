@@ -1,4 +1,4 @@
-"""The client: the calls, and what takes several."""
+"""The client: the calls of the API, and methods that combine several."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class AsyncClient(AsyncOperations):
         return bound
 
     async def aclose(self) -> None:
-        """Send what waits in the outbox, for two seconds at most, and close the connections."""
+        """Send the outbox's entries, for two seconds at most, and close the connections."""
         if self.outbox is not None:
             await in_thread(self.outbox.close)
         await super().aclose()
@@ -117,8 +117,8 @@ class AsyncClient(AsyncOperations):
         sources: Sequence[Mapping[str, Any]] = (),
         end_user_id: str | None = None,
     ) -> None:
-        """Put into the outbox what a node's model was given in a run, as put_run_memory() sends it at once. Raises as
-        capture() does."""
+        """Put into the outbox the memory that a node's model was given in a run; put_run_memory() sends it at once.
+        Raises as capture() does."""
         await self.later(
             flow_id,
             lambda calls: calls.put_run_memory(
@@ -135,7 +135,7 @@ class AsyncClient(AsyncOperations):
 
     async def later(self, flow_id: str | UUID, write: Callable[[AsyncOperations], Awaitable[object]]) -> None:
         """Put a call of the flow into the outbox: later("f", lambda calls: calls.put_node_execution(...)). It must be
-        one that may be repeated. Raises as capture() does."""
+        safe to repeat. Raises as capture() does."""
         if self.outbox is None:
             raise ValueError("later() needs an outbox: Client(outbox=directory). Without one, make the call at once")
         outbox, recorder = self.outbox, _Recorder()

@@ -254,8 +254,8 @@ class AsyncOperations(AsyncTransport):
 
         session_id: Only runs of this session.
         end_user_id: Only runs in this end user's sessions.
-        q: Only those with every one of these words in their messages, or with the text in their id, the title
-        of their metadata or their end user. Of end users: with the text in their id.
+        q: Sessions whose messages contain all of these words, or whose id, title or end user contains the text.
+        End users whose id contains the text.
         state: Only runs in this state.
         since: Only runs captured from this time on. Inclusive, like `until`. Without a time zone: UTC.
         until: Only runs captured up to this time.
@@ -1032,7 +1032,7 @@ class AsyncOperations(AsyncTransport):
         since: Only jobs created then or later.
         until: Only jobs created then or earlier.
         dry_run: Count what matches and change nothing.
-        limit: At most so many, oldest first.
+        limit: At most this many, oldest first.
         """
         call = Call(
             "POST",
@@ -1157,7 +1157,7 @@ class AsyncOperations(AsyncTransport):
         since: Only messages that were set aside then or later.
         until: Only messages that were set aside then or earlier.
         dry_run: Count what matches and change nothing.
-        limit: At most so many, oldest first.
+        limit: At most this many, oldest first.
         """
         call = Call(
             "POST",
@@ -1482,8 +1482,8 @@ class AsyncOperations(AsyncTransport):
         after an empty page.
 
         end_user_id: The person that sessions or chats belong to; only what belongs to them.
-        q: Only those with every one of these words in their messages, or with the text in their id, the title
-        of their metadata or their end user. Of end users: with the text in their id.
+        q: Sessions whose messages contain all of these words, or whose id, title or end user contains the text.
+        End users whose id contains the text.
         state: Only sessions in this state.
         since: Only sessions with a capture from this time on. Inclusive, like `until`. Without a time zone:
         UTC.
@@ -1572,8 +1572,8 @@ class AsyncOperations(AsyncTransport):
     ) -> AsyncListing[models.EndUserView, models.Page[models.EndUserView]]:
         """List the end users of all sessions and chats.
 
-        q: Only those with every one of these words in their messages, or with the text in their id, the title
-        of their metadata or their end user. Of end users: with the text in their id.
+        q: Sessions whose messages contain all of these words, or whose id, title or end user contains the text.
+        End users whose id contains the text.
         order: Last seen first, or most sessions first.
         page: Number of the page, from 1. Not together with `cursor`.
         size: Maximum items of a page.

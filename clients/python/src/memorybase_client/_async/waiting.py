@@ -1,4 +1,4 @@
-"""How the async client waits. memorybase_client/_sync/waiting.py has the same names."""
+"""Waiting in the async client. memorybase_client/_sync/waiting.py has the same names."""
 
 from __future__ import annotations
 

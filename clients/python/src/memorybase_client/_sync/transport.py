@@ -67,7 +67,7 @@ class Transport:
             verify=verify if proxy or self.url.startswith("https:") else False,
             proxy=proxy,
             transport=transport,
-            # Proxies of the environment are for the internet, and memorybase is mostly beside its caller.
+            # Proxies of the environment are for the internet, and memorybase mostly runs next to its caller.
             trust_env=False,
             limits=httpx.Limits(max_keepalive_connections=20, max_connections=100),
         )

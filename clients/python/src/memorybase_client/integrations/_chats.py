@@ -19,7 +19,8 @@ Role = Literal["user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class Chats:
-    """Reads nothing while memorybase is away; what is written waits in the outbox, but for a deletion of the latest."""
+    """Reads nothing while memorybase is unreachable. Writes wait in the outbox, except a deletion of the latest
+    messages."""
 
     memory: AgentMemory
     node_id: str
@@ -32,7 +33,7 @@ class Chats:
         self.memory.later(lambda calls: calls.put_chat_memory(flow_id, node_id, **named))
 
     def view(self, chat_id: str, run_id: str | None = None) -> list[BaseMessage]:
-        """What a model reads, without the run's own messages."""
+        """The messages that a model reads, without the run's own."""
         flow_id, node_id = self.memory.flow_id, self.node_id
         found = self.memory.read(lambda client: client.view_chat(flow_id, node_id, chat_id=chat_id, run_id=run_id))
         return [] if found is None else convert_to_messages(found.messages)

@@ -27,7 +27,8 @@ _OF_OTHERS = "memorybase:"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a part of a message has its texts: below these names, if it has these fields; `*` is any item of a list."""
+    """Path to the texts in one kind of part: below these names, if the part has these fields; `*` is any item of a
+    list."""
 
     path: tuple[str, ...]
     where: Mapping[str, Any] = field(default_factory=dict)
@@ -35,14 +36,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a framework dumps messages: the name of the list of parts, and where parts have text."""
+    """A framework's format of messages: the name of the list of parts, and the paths to their texts."""
 
     framework: str
     parts: str
     places: tuple[Place, ...]
 
     def stored(self, dump: Json, **fields: Any) -> Json:
-        """The message to capture, with these fields beside its content."""
+        """The message to capture: the content, and these fields in the metadata."""
         dump = plain(dump)
         parts, found = self._emptied(dump[self.parts])
         content = "".join(found) if len(found) <= 1 else [{"type": "text", "text": text} for text in found]
@@ -113,8 +114,8 @@ def stored_message(
 
 
 def message_key(session_id: str, given: str) -> str:
-    """The stored id of a message with this id: of its own in each session, as applications copy messages with their
-    ids from one to another."""
+    """The stored id of a message with this id, different in each session, because applications copy messages with their
+    ids from one session to another."""
     return given.removeprefix(_OF_OTHERS) if given.startswith(_OF_OTHERS) else id_of(session_id, given)
 
 
@@ -129,7 +130,7 @@ def stored_id(stored: models.MessageView) -> str:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """The value as JSON; what JSON cannot have becomes text."""
+    """The value as JSON; values that JSON lacks become text."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if depth < DEEPEST:

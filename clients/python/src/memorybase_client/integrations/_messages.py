@@ -45,7 +45,7 @@ def with_rest(fields: Json, key: str, rest: Json, whole: str) -> Json:
 
 
 def rest_of(message: models.MessageView, key: str) -> Json | None:
-    """What with_rest stored beside the fields; None if another client captured the message."""
+    """The data that with_rest stored with the fields; None if another client captured the message."""
     rest = message.metadata.get(key)
     return rest if isinstance(rest, dict) else None
 

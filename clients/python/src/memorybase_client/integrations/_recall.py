@@ -1,4 +1,4 @@
-"""What adapters show a model of earlier sessions, and record for the run of the turn."""
+"""Recall for adapters: what they show a model of earlier sessions, and record for the run of the turn."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def earlier_hits(
     end_user_id: str | None = None,
     min_score: float | None = None,
 ) -> list[models.Hit] | None:
-    """Hits in other sessions than this one, which the model has read anyway. None if memorybase is away."""
+    """Hits in other sessions; the model has read this one anyway. None if memorybase is unreachable."""
     found = memory.recall(query, top_k=min(top_k * _SPARE, 100), end_user_id=end_user_id, min_score=min_score)
     return None if found is None else [hit for hit in found if hit.session_id != session_id][:top_k]
 
@@ -57,7 +57,7 @@ def passage_of(hit: models.Hit) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a model was given for a question: these hits, as this text; None: each as a message."""
+    """The hits that a model was given for a question, as this text; None: each as a message."""
 
     question: str
     hits: Sequence[models.Hit]

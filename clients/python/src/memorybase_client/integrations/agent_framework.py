@@ -6,7 +6,7 @@
         context_providers=[MemorybaseHistoryProvider(memory), MemorybaseContextProvider(memory)],
     )
 
-Neither fails or holds up a run when memorybase is away; `memory.failure` says why.
+If memorybase is unreachable, neither breaks nor blocks a run; `memory.failure` says why.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class MemorybaseHistoryProvider(HistoryProvider):
     async def get_messages(
         self, session_id: str | None, *, state: dict[str, Any] | None = None, **kwargs: Any
     ) -> list[Message]:
-        """Oldest first; none while memorybase is away."""
+        """Oldest first; none while memorybase is unreachable."""
         del state, kwargs
         if not session_id:
             return []
@@ -85,8 +85,8 @@ class MemorybaseHistoryProvider(HistoryProvider):
 
 
 class MemorybaseContextProvider(ContextProvider):
-    """Adds passages of the end user's other sessions to the instructions of each run, and captures the run, also beside
-    another history provider."""
+    """Adds passages of the end user's other sessions to the instructions of each run, and captures the run, also if
+    there is another history provider."""
 
     def __init__(
         self,

@@ -49,10 +49,10 @@ async def capture_session(callback_context: CallbackContext) -> None:
 
 
 class MemorybaseMemoryService(BaseMemoryService):
-    """Long-term memory in a flow of memorybase, for each app and user by itself.
+    """Long-term memory in a flow of memorybase, separate for each app and user.
 
-    While memorybase is away, what is added waits in the outbox of `memory`, and a search finds one entry that says so.
-    Deletions raise MemorybaseError then.
+    While memorybase is unreachable, additions wait in the outbox of `memory`, and a search finds one entry that says
+    so. Deletions raise MemorybaseError then.
     """
 
     def __init__(self, memory: AgentMemory, *, top_k: int = TOP_K, min_score: float | None = None) -> None:
@@ -97,7 +97,7 @@ class MemorybaseMemoryService(BaseMemoryService):
         await asyncio.to_thread(self._capture, scope, scope.session_id(""), messages, None)
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
-        """What this user said and was answered in this app, best first."""
+        """Messages of this user and answers to them in this app, best first."""
         scope = _Scope(app_name, user_id)
 
         def search() -> list[models.Hit] | None:
@@ -138,7 +138,7 @@ class MemorybaseMemoryService(BaseMemoryService):
             self._remember(session_id, {message["id"] for message in new})
 
     def _record(self, scope: _Scope, session_id: str, run_id: str, events: Sequence[Event]) -> None:
-        """What was found for the questions and the tool calls of an invocation: a search does not know its session."""
+        """Record the hits for the questions and tool calls of an invocation; a search does not know its session."""
         keys = dict.fromkeys((scope.app_name, scope.user_id, words) for event in events for words in _asked(event))
         found = [self._found.pop(key) for key in keys if key in self._found]
         if found:
@@ -147,7 +147,7 @@ class MemorybaseMemoryService(BaseMemoryService):
             given.record(self._memory, session_id, run_id, scope.end_user_id)
 
     def _remember(self, session_id: str, ids: set[str]) -> None:
-        """What is in the outbox need not be sent again after the next turn."""
+        """Note ids that are in the outbox, so that the next turn does not send them again."""
         self._added.setdefault(session_id, set()).update(ids)
         self._added.move_to_end(session_id)
         while len(self._added) > _REMEMBERED_SESSIONS:
@@ -235,7 +235,7 @@ def _entry_message(scope: _Scope, entry: MemoryEntry, metadata: Json) -> Json:
 
 
 def _text_of(content: types.Content | None) -> str:
-    """Without the model's thoughts and its calls of tools."""
+    """The text without the model's thoughts and tool calls."""
     parts = content.parts if content is not None and content.parts else []
     return storable_text("\n".join(part.text for part in parts if part.text and not part.thought))
 

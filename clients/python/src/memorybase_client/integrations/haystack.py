@@ -4,8 +4,8 @@
     pipeline.add_component("writer", MemorybaseChatMessageWriter("support", outbox="memorybase-outbox"))
     pipeline.add_component("recall", MemorybaseRetriever("support", outbox="memorybase-outbox"))
 
-All are serialisable; the key is a Secret, by default MEMORYBASE_API_KEY. None fails or holds up a pipeline when
-memorybase is away: `is_available` is false then.
+All are serialisable; the key is a Secret, by default MEMORYBASE_API_KEY. If memorybase is unreachable, none breaks or
+blocks a pipeline: `is_available` is false then.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ KEY = Secret.from_env_var("MEMORYBASE_API_KEY", strict=False)
 
 
 class _Connected:
-    """What the components have in common: how they reach memorybase, and how they are serialised."""
+    """Base of the components: how they reach memorybase, and how they are serialised."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class _Connected:
 
     @property
     def memory(self) -> AgentMemory:
-        """Made when it is first needed; its `failure` says why memorybase is away."""
+        """Created when it is first needed; its `failure` says why memorybase is unreachable."""
         if self._memory is None:
             self._memory = AgentMemory(
                 self.flow_id,
@@ -156,8 +156,8 @@ class MemorybaseChatMessageRetriever(_Connected):
         limit: int = LATEST,
         end_user_id: str | None = None,
     ) -> Json:
-        """Oldest first, each with its session in `meta`; none while memorybase is away. `messages` are added: system
-        messages before them, others after them."""
+        """Oldest first, each with its session in `meta`; none while memorybase is unreachable. `messages` are added:
+        system messages before them, others after them."""
         found = self.memory.messages(storable_id(session_id), limit=limit, end_user_id=end_user_id)
         # The limit may have cut a tool's answer from its call, which models refuse.
         read = dropwhile(lambda message: message.role.value == "tool", map(message_of, found or ()))
@@ -179,7 +179,7 @@ class MemorybaseRetriever(_Connected):
         end_user_id: str | None = None,
         min_score: float | None = None,
     ) -> Json:
-        """Best first; none while memorybase is away."""
+        """Best first; none while memorybase is unreachable."""
         hits = self.memory.recall(
             query,
             top_k=top_k,

@@ -4,8 +4,8 @@
     history = MemorybaseChatMessageHistory(memory, "anna")
     retriever = MemorybaseRetriever(memory=memory)
 
-MemorybaseChatMemory is the history of a Chat Memory node. None of them fails or holds up a chain when memorybase is
-away; `memory.failure` says why. Only clear() of a session raises.
+MemorybaseChatMemory is the history of a Chat Memory node. If memorybase is unreachable, none of them breaks or blocks a
+chain; `memory.failure` says why. Only clear() of a session raises.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class MemorybaseChatMessageHistory(BaseChatMessageHistory):
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # the base class documents a property
-        """Oldest first; none while memorybase is away."""
+        """Oldest first; none while memorybase is unreachable."""
         # A chain compares what it read at its start with what it reads at its end: both must be of one state.
         if time.monotonic() < self._empty_until:
             return []
@@ -128,7 +128,7 @@ class MemorybaseChatMemory(BaseChatMessageHistory):
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # the base class documents a property
-        """What the model reads; nothing while memorybase is away."""
+        """The messages that the model reads; none while memorybase is unreachable."""
         return self._chats.view(self._chat_id)
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
@@ -142,7 +142,7 @@ class MemorybaseChatMemory(BaseChatMessageHistory):
 
 
 class MemorybaseRetriever(BaseRetriever):
-    """Searches the flow, or one session or end user of it. Finds nothing while memorybase is away."""
+    """Searches the flow, or one session or end user of it. Finds nothing while memorybase is unreachable."""
 
     memory: AgentMemory
     top_k: int = 8
@@ -207,7 +207,7 @@ def to_stored(message: BaseMessage, session_id: str) -> Json:
     dump: Json = plain(message_to_dict(message))
     data = {name: value for name, value in dump["data"].items() if value not in (None, [], {})}
     content, calls = data.pop("content", ""), data.pop("tool_calls", [])
-    if not _is_storable(content):  # of a form of its own
+    if not _is_storable(content):  # in another form
         data["content"], content = content, "\n".join(_texts(content))
     return stored_message(
         FRAMEWORK,

@@ -27,11 +27,11 @@ class MemorybaseLogger(CustomLogger):
         self.skipped = 0
 
     def log_success_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
-        """LiteLLM calls this after a call, in a thread of its own."""
+        """LiteLLM calls this after a call, in its own thread."""
         del start_time, end_time
         try:
             self._capture(kwargs, response_obj)
-        except Exception as error:  # noqa: BLE001 - whatever a provider answered, the application goes on
+        except Exception as error:  # noqa: BLE001 - whatever a provider answered, the application continues
             log.warning("a call is not captured (%s)", type(error).__name__)
 
     async def async_log_success_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
@@ -56,6 +56,6 @@ class MemorybaseLogger(CustomLogger):
 
 
 def _metadata_of(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the caller passed as `metadata`."""
+    """The `metadata` that the caller passed."""
     metadata = (call.get("litellm_params") or {}).get("metadata")
     return metadata if isinstance(metadata, Mapping) else {}

@@ -3,7 +3,7 @@
     memory = AgentMemory("support", outbox="memorybase-outbox")
     engine = SimpleChatEngine.from_defaults(llm=llm, memory=MemorybaseMemory(memory=memory, session_id="anna"))
 
-None of them fails or holds up its host when memorybase is away; `memory.failure` says why. Only reset() raises.
+If memorybase is unreachable, none of them breaks or blocks its host; `memory.failure` says why. Only reset() raises.
 """
 
 from __future__ import annotations
@@ -58,8 +58,9 @@ class _Own:
 
 
 class MemorybaseMemory(BaseMemory):
-    """The session's latest messages, as they were put; every message is captured. While memorybase is away the host
-    reads what this object was given. With `top_k`, get(input) begins with passages of the end user's other sessions."""
+    """The session's latest messages, as they were put; every message is captured. While memorybase is unreachable the
+    host reads the messages that this object was given. With `top_k`, get(input) begins with passages of the end user's
+    other sessions."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -110,7 +111,7 @@ class MemorybaseMemory(BaseMemory):
         self._capture([(str(uuid4()), message)])
 
     def set(self, messages: list[ChatMessage]) -> None:
-        """What get() returns from now on. Messages that the session does not have yet are captured; none is deleted."""
+        """Replace what get() returns. Captures the messages that the session does not have yet, and deletes none."""
         self._view = list(messages)
         stored = self.memory.messages(self._session, limit=COMPARED, end_user_id=self.end_user_id)
         known = Counter(_said(message_of(each)) for each in stored or ())
@@ -147,7 +148,7 @@ class MemorybaseMemory(BaseMemory):
         return [*map(message_of, found), *self._unsent()]
 
     def _unsent(self) -> list[ChatMessage]:
-        """What was put after the last message that the server has: it is on its way, or was refused."""
+        """Messages put after the last one that the server has: they are on their way, or were refused."""
         ahead: list[ChatMessage] = []
         for each in reversed(self._own):
             if each.is_stored:
@@ -216,7 +217,7 @@ class MemorybaseMemoryBlock(BaseMemoryBlock[str]):
 
 
 class MemorybaseRetriever(BaseRetriever):
-    """Searches the flow, or one session or end user of it. Finds nothing while memorybase is away."""
+    """Searches the flow, or one session or end user of it. Finds nothing while memorybase is unreachable."""
 
     def __init__(
         self,
@@ -297,7 +298,7 @@ def _calls_of(blocks: Iterable[Json]) -> list[Json]:
 
 
 def _said(message: ChatMessage) -> str:
-    """What tells messages apart: they have no ids."""
+    """The fields that tell messages apart; they have no ids."""
     return id_of(json.dumps(message.model_dump(mode="json"), sort_keys=True, default=str))
 
 

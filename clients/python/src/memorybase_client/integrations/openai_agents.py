@@ -37,8 +37,9 @@ _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "develop
 class MemorybaseSession:
     """A session of the Agents SDK in a flow of memorybase.
 
-    While memorybase is away the agent runs without its history, and what it adds waits in the outbox of `memory`.
-    pop_item and clear_session raise MemorybaseError then. Sessions of other end users are as if they were empty.
+    While memorybase is unreachable the agent runs without its history, and its additions wait in the outbox of
+    `memory`. pop_item and clear_session raise MemorybaseError then. Sessions of other end users are as if they were
+    empty.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class MemorybaseSession:
         self._turns = Turns(self._record)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """The session's items, or the latest of them, oldest first. Empty while memorybase is away."""
+        """The session's items, or the latest of them, oldest first. Empty while memorybase is unreachable."""
         wanted = resolve_session_limit(limit, self.session_settings)
         if wanted is not None and wanted < 0:  # as in the SDK's own sessions
             wanted = None
@@ -169,7 +170,7 @@ def message_of(item: Mapping[str, Any]) -> Json:
 
 
 def item_of(message: models.MessageView) -> Json | None:
-    """The item as it was given; None if another client captured what is no item of its own."""
+    """The item as it was given; None if another client captured the message in a different format."""
     whole = whole_of(message, KEY)
     if whole is not None and message.edited_at is None:
         return whole

@@ -66,7 +66,7 @@ class CapturingTransport(httpx.BaseTransport):
         self._transport = transport or httpx.HTTPTransport()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The answer; what the caller reads of it is captured when the caller has read it all."""
+        """The answer; captured when the caller has read it to the end."""
         call = _Call.of(request, self._memory)
         answer = self._transport.handle_request(request)
         if call is not None and answer.is_success and isinstance(answer.stream, httpx.SyncByteStream):
@@ -85,7 +85,7 @@ class AsyncCapturingTransport(httpx.AsyncBaseTransport):
         self._transport = transport or httpx.AsyncHTTPTransport()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The answer; what the caller reads of it is captured when the caller has read it all."""
+        """The answer; captured when the caller has read it to the end."""
         call = _Call.of(request, self._memory)
         answer = await self._transport.handle_async_request(request)
         if call is not None and answer.is_success and isinstance(answer.stream, httpx.AsyncByteStream):
@@ -120,7 +120,7 @@ class _Call:
         return cls(prompt, current, memory)
 
     def done(self, answer: bytes) -> None:
-        """Capture prompt and answer; whatever the server answered, the application goes on."""
+        """Capture prompt and answer. The application continues whatever the server answers."""
         try:
             session_id, end_user_id, recalled = self._conversation
             messages = identified(session_id, self._prompt, _openai_wire.answer_of(answer))

@@ -44,7 +44,8 @@ class MemorybaseCapability(AbstractCapability[Any]):
     """Captures what each run of an agent adds to its conversation, and recalls what other conversations said.
 
     `end_user_id` is the person that all conversations belong to, or a function of the run's context. With `top_k` 0
-    nothing is recalled. While memorybase is away runs go on without recall, and what they say waits in the outbox.
+    nothing is recalled. While memorybase is unreachable, runs continue without recall, and their messages wait in the
+    outbox.
     """
 
     memory: AgentMemory
@@ -64,7 +65,8 @@ class MemorybaseCapability(AbstractCapability[Any]):
         return replace(self)
 
     def get_instructions(self) -> Callable[[RunContext[Any]], Any]:
-        """What other conversations said about the prompt; instructions do not become part of the history."""
+        """Recalled messages about the prompt, from other conversations. Instructions do not become part of the
+        history."""
         return self._instructions
 
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
@@ -73,8 +75,8 @@ class MemorybaseCapability(AbstractCapability[Any]):
         return result
 
     async def message_history(self, session_id: str, *, end_user_id: str | None = None) -> list[ModelMessage]:
-        """The messages of a conversation, to continue it. Empty while memorybase is away, and if the conversation is
-        another end user's."""
+        """The messages of a conversation, to continue it. Empty while memorybase is unreachable, or if the conversation
+        is another end user's."""
         owner = end_user_id or (self.end_user_id if isinstance(self.end_user_id, str) else None)
 
         def read() -> list[models.MessageView]:
@@ -149,7 +151,7 @@ def message_of(dump: Json, message_id: str) -> Json:
 
 
 def dump_of(message: models.MessageView) -> Json | None:
-    """The ModelMessage of a message; None if another client captured what is none of its own."""
+    """The ModelMessage of a message; None if another client captured it in a different format."""
     whole = whole_of(message, KEY)
     if whole is not None and message.edited_at is None:
         return whole
@@ -205,7 +207,7 @@ def _arguments(args: Any) -> str:
 
 
 def _slots(dump: Json, role: str, is_slot: Callable[[Any], bool]) -> Iterator[tuple[Any, Any]]:
-    """Where the texts of the message's content belong in the dump: what holds each, and its key there."""
+    """The places for the content's texts in the dump: the container of each, and its key there."""
     for part in dump["parts"]:
         content = part.get("content")
         if part["part_kind"] != _PART_OF_ROLE[role]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class MemorybaseStore:
     """Captures what an agent's session says after each turn, and finds what other sessions said.
 
-    Without `session_id` a store is a session of its own. While memorybase is away, what is added waits in the outbox of
+    Without `session_id` a store is a new session. While memorybase is unreachable, additions wait in the outbox of
     `memory`, and a search finds one entry that says so.
     """
 
@@ -58,7 +58,7 @@ class MemorybaseStore:
         self._found: list[Given] = []  # in this turn
 
     async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
-        """What other sessions said that fits the query, best first."""
+        """Messages of other sessions that fit the query, best first."""
         wanted = (options or {}).get("max_search_results") or self.max_search_results or TOP_K
         hits = await asyncio.to_thread(
             earlier_hits,

@@ -1,4 +1,4 @@
-"""What the tools return. Their fields are the output schemas that clients read."""
+"""Results of the tools. Their fields are the output schemas that clients read."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ class Spent(BaseModel):
 
 
 class ContextReport(BaseModel):
-    """How the budget was spent. `degraded` names what was unavailable: the context may lack something of it."""
+    """How the budget was spent. `degraded` names services that were unavailable, so that the context may lack
+    something."""
 
     tokens: int
     budget: int
@@ -118,7 +119,7 @@ class Sessions(BaseModel):
 
 
 class Remembered(BaseModel):
-    """What was stored. `stored` is 0 if all of it was known. `searchable` is false if no memory base ingests this
+    """Result of storing messages. `stored` is 0 if all were known. `searchable` is false if no memory base ingests this
     flow."""
 
     session_id: str
@@ -136,7 +137,7 @@ class Corrected(BaseModel):
 
 
 class Receipt(BaseModel):
-    """What was deleted. No search returns it from now on; `pending_repairs` jobs delete its chunks."""
+    """Result of a deletion. No search returns the messages any more; `pending_repairs` jobs delete their chunks."""
 
     sessions: int = 0
     runs: int = 0
@@ -172,7 +173,7 @@ class Status(BaseModel):
 
 
 def shortened(text: str) -> tuple[str, bool]:
-    """At most MAX_CHARS of the text, and whether that is less than all of it."""
+    """At most MAX_CHARS of the text, and whether something was cut off."""
     return (text, False) if len(text) <= MAX_CHARS else (text[:MAX_CHARS] + "…", True)
 
 

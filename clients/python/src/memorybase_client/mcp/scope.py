@@ -1,4 +1,4 @@
-"""Whose memory a call may reach, and the errors that a model reads.
+"""Decides whose memory a call may reach, and words the errors that a model reads.
 
 The scope comes from the key and the address, never from an argument: a model can be talked into any argument.
 """

@@ -81,7 +81,7 @@ _RULES = {
 
 
 def _wrong(error: Any) -> str:
-    """What is wrong with an argument, as the API says it."""
+    """The API's message about an argument."""
     field = ".".join(map(str, error["loc"]))
     rule = _RULES.get(error["type"], error["msg"]).format(**error.get("ctx", {}))
     return f"{field} {rule}" if error["type"] == "missing" else f"{field} {rule} (got {repr(error['input'])[:100]})"

@@ -6,7 +6,7 @@
     app.invoke({"messages": [("user", "Hello")]}, {"configurable": {"thread_id": "session-1"}})
 
 The state is a TypedDict. A node writes what it reads from memory under the state's key `into`. While memorybase is
-away, nodes read nothing and what is written waits in the outbox: the graph goes on. Only the store raises.
+unreachable, nodes read nothing, writes wait in the outbox, and the graph continues. Only the store raises.
 
     calls         the session, run and execution of a node
     asked         what a model is asked, from the state's messages

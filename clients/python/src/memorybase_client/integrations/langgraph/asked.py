@@ -1,4 +1,4 @@
-"""What a model is asked, from the state's messages."""
+"""Finds the question for a model in the state's messages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ Write = Callable[[State], Content]
 
 
 def question_of(state: State, key: str, write: Write | None) -> list[BaseMessage]:
-    """What a model node asks: what the function writes from the state, then the tool calls with their results.
+    """The messages for a model node: those that the function makes from the state, then the tool calls with their
+    results.
 
     Without a function the messages themselves, from the last answer on; that answer alone if nothing follows. `key`
     names the messages that a tool loop appends to.

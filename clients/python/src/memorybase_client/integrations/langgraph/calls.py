@@ -28,7 +28,7 @@ class KnowsRuns(Protocol):
 
 class NodeCall(NamedTuple):
     """The session, run and execution of a node. `branch` tells executions of one step from each other, and `leaf_of`
-    the message that the run goes on from, if that is not the newest; it may ask memory."""
+    the message that the run continues from, if that is not the newest; it may call the API."""
 
     session_id: str
     run_id: str
@@ -58,8 +58,8 @@ class NodeCall(NamedTuple):
         )
 
     def read(self, memory: AgentMemory, ask: Callable[..., Answer], **request: Any) -> Answer | None:
-        """What a call of the client returns for this session and run, in the thread of the graph's state. None if
-        memorybase is away."""
+        """The result of a call of the client for this session and run, in the thread of the graph's state. None if
+        memorybase is unreachable."""
         named = {"flow_id": memory.flow_id, "session_id": self.session_id, "run_id": self.run_id, **request}
         leaf_id = self.leaf_of()
 

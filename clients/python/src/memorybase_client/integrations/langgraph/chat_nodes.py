@@ -82,7 +82,8 @@ class GetMemory:
 class DeleteMemory:
     """Delete Memory: deletes the messages of the run that wrote last, or all, in these roles.
 
-    If memorybase is away, only the deletion of all waits: a later one of the latest might delete another run's.
+    If memorybase is unreachable, only a deletion of all waits in the outbox: a late deletion of the latest might hit
+    another run's.
     """
 
     chat: ChatMemory

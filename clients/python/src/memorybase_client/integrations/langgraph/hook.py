@@ -49,7 +49,8 @@ class _Run:
 class RunHook(BaseCallbackHandler):
     """Captures the messages of each run of a graph when it ends or is interrupted; a failed run is not captured.
 
-    `read` selects the messages from the graph's inputs and outputs. While memorybase is away, runs wait in the outbox.
+    `read` selects the messages from the graph's inputs and outputs. While memorybase is unreachable, runs wait in the
+    outbox.
     """
 
     raise_error = True  # a missing session must not only be logged
@@ -74,8 +75,8 @@ class RunHook(BaseCallbackHandler):
         return None if run is None else run.run_id
 
     def leaf_of(self, chain_id: UUID | None) -> str | None:
-        """The stored message that the run of this chain goes on from, if the run began at an earlier checkpoint: memory
-        has later messages, which are not in the graph's state."""
+        """The stored message that this chain's run continues from, if it started at an earlier checkpoint: later stored
+        messages are then not in the graph's state."""
         run = None if chain_id is None else self._runs.get(chain_id)
         if run is None or not run.is_fork or not run.at_start:
             return None
@@ -183,7 +184,7 @@ class RunHook(BaseCallbackHandler):
             self._logs.popitem(last=False)
 
     def _stored(self, run: _Run) -> SessionLog:
-        """What memory has of the run's session."""
+        """The stored messages of the run's session."""
         return SessionLog.of(self._memory.messages(run.session_id, limit=NEWEST, end_user_id=run.end_user_id))
 
 

@@ -94,7 +94,7 @@ def _position(index: int, message: BaseMessage, at_start: Sequence[BaseMessage])
 
 @dataclass
 class SessionLog:
-    """What memory has of a session: its newest messages, and whether they name parents. Not `is_known`: memory could
+    """A session as stored: its newest messages, and whether they name parents. `is_known` is false if memorybase could
     not be asked."""
 
     is_known: bool = True

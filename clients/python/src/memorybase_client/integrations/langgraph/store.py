@@ -1,11 +1,12 @@
 """A LangGraph store in memorybase: `builder.compile(store=MemorybaseStore(Client(), "my-store"))`.
 
-    store        flow, with a memory base of its own
+    store        flow, with its own memory base
     namespace    session; its end user is the namespace's first two labels, so that what is below them is read by index
     item         message: the value is metadata, its text the content, which queries search
     key          run, of which only the latest message counts: the id of a deleted message is never used again
 
-Other than a capture, an operation raises MemorybaseError when memorybase is away: an outage is never "no such item".
+Unlike a capture, an operation raises MemorybaseError if memorybase is unreachable: an outage is never "no such
+item".
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 class MemorybaseStore(BaseStore):
     """Items in one flow of memorybase, which the first put creates.
 
-    Every operation raises MemorybaseError when memorybase is away. `index` are the paths whose texts queries search,
-    by default the whole value. A batch reads first, then writes; it is not atomic. ttl is not supported.
+    Every operation raises MemorybaseError if memorybase is unreachable. `index` are the paths whose texts queries
+    search, by default the whole value. A batch reads first, then writes; it is not atomic. ttl is not supported.
     """
 
     __slots__ = ("_client", "_flow_id", "_index")
@@ -88,7 +89,7 @@ class MemorybaseStore(BaseStore):
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """`batch` in a thread: the loop goes on."""
+        """`batch` in a thread, so that the event loop is free."""
         return await asyncio.to_thread(self.batch, list(ops))
 
     # Reading
@@ -111,7 +112,7 @@ class MemorybaseStore(BaseStore):
         return items[0] if items else None
 
     def _found(self, op: SearchOp) -> Iterator[SearchItem]:
-        """What matches: by rank for a query, then whatever else matches, the latest first."""
+        """Matching items: by rank for a query, then the others that match, latest first."""
         seen: set[tuple[Namespace, str]] = set()
         for item in self._candidates(op):
             if (item.namespace, item.key) not in seen:
@@ -238,7 +239,7 @@ class MemorybaseStore(BaseStore):
                     self._client.delete_message(message.id, flow_id=self._flow_id)
 
     def _text(self, op: PutOp) -> str:
-        """What queries search; an item without text is found by its namespace and key only."""
+        """The text that queries search; an item without text is found by its namespace and key only."""
         if op.index is False:
             return ""
         paths = self._index if op.index is None else op.index
@@ -301,8 +302,8 @@ def _level(depth: int) -> str:
 
 
 def _metadata_of(namespace: Namespace, key: str, value: Mapping[str, Any], updated_at: str) -> Json:
-    """With the name of each prefix of the namespace, since searches filter by equal values. What the server cannot
-    store is JSON text."""
+    """Includes the name of each prefix of the namespace, since searches filter by equal values. Values that the server
+    cannot store become JSON text."""
     levels = {_level(depth): _name(namespace[:depth]) for depth in range(1, len(namespace) + 1)}
     item = {"namespace": list(namespace), "key": key, "value": dict(value)}
     stored = item if is_storable(item) else {WHOLE: json.dumps(item)}
