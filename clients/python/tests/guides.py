@@ -30,7 +30,7 @@ runpy.run_path(sys.argv.pop(1), run_name="__main__")
 def set_environment(monkeypatch: pytest.MonkeyPatch, stack: Stack, directory: Path) -> None:
     """A reader's: the address and the key of the stack, a directory of their own, also for the default outbox, and an
     agent that waits."""
-    monkeypatch.setitem(AgentMemory.__init__.__kwdefaults__, "timeout_seconds", PATIENCE_SECONDS)
+    monkeypatch.setitem(AgentMemory.__init__.__kwdefaults__ or {}, "timeout_seconds", PATIENCE_SECONDS)
     for kind in ("_sync", "_async"):
         monkeypatch.setattr(f"memorybase_client.{kind}.agent_memory.SETTLE_SECONDS", PATIENCE_SECONDS)
     for name, value in environment_of(stack, directory).items():
