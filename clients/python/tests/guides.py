@@ -9,22 +9,30 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from memorybase_client import AgentMemory
 from shown import blocks_of, without
 from stack import ROOT, Stack
 
 SECONDS = 120.0
 # On a busy machine the first capture of a flow takes longer than an agent waits.
-PATIENT = """
+PATIENCE_SECONDS = 30.0
+PATIENT = f"""
 import runpy, sys
+from memorybase_client import AgentMemory
 from memorybase_client._async import agent_memory as waiting
 from memorybase_client._sync import agent_memory as blocking
-waiting.SETTLE_SECONDS = blocking.SETTLE_SECONDS = 10.0
+waiting.SETTLE_SECONDS = blocking.SETTLE_SECONDS = {PATIENCE_SECONDS}
+AgentMemory.__init__.__kwdefaults__["timeout_seconds"] = {PATIENCE_SECONDS}
 runpy.run_path(sys.argv.pop(1), run_name="__main__")
 """
 
 
 def set_environment(monkeypatch: pytest.MonkeyPatch, stack: Stack, directory: Path) -> None:
-    """A reader's: the address and the key of the stack, and a directory of their own, also for the default outbox."""
+    """A reader's: the address and the key of the stack, a directory of their own, also for the default outbox, and an
+    agent that waits."""
+    monkeypatch.setitem(AgentMemory.__init__.__kwdefaults__ or {}, "timeout_seconds", PATIENCE_SECONDS)
+    for kind in ("_sync", "_async"):
+        monkeypatch.setattr(f"memorybase_client.{kind}.agent_memory.SETTLE_SECONDS", PATIENCE_SECONDS)
     for name, value in environment_of(stack, directory).items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(directory)
