@@ -17,6 +17,7 @@ from made.in_languages import in_languages
 
 from memorybase.embedding import Embedders
 from memorybase.keyword_index import index
+from memorybase.keyword_index.analyzer import REVISION
 from memorybase.models import Session, SpokenLanguage
 from memorybase.queries.messages import MessageQuery
 from memorybase.queries.session_lists import SessionFilter
@@ -102,7 +103,7 @@ def test_languages_may_alternate_in_a_session(world: World) -> None:
     assert found(world, base, names, "Quand ai-je mes rendez-vous chez les dentistes ?")[0] == "french-7"
     assert found(world, base, names, "Kiedy są moje wizyty u dentystów?")[0] == "polish-7"
     with world.services.database.reading() as db:
-        assert db.scalars(sa.select(Session.keyword_language)).one() == "detect 5 de fr pl"
+        assert db.scalars(sa.select(Session.keyword_language)).one() == f"detect {REVISION} de fr pl"
 
 
 @pytest.mark.slow
@@ -152,7 +153,7 @@ class TestUpgrade:
         assert sum(index.reindex(world.services)) == 4
         assert_index_exact(world)
         with world.services.database.reading() as db:
-            assert db.scalars(sa.select(Session.keyword_language)).one() == "detect 5 de"
+            assert db.scalars(sa.select(Session.keyword_language)).one() == f"detect {REVISION} de"
 
 
 class TestLists:
