@@ -22,8 +22,9 @@ DISPENSABLE = frozenset({"worker", "sweeper"})
 # Workers coordinate through the database; with mingle and gossip a start would wait a second for other workers.
 QUIET = ("--without-mingle", "--without-gossip")
 # Otherwise Chroma logs 3 kB per request. It also writes memory to its index files that it has not initialized, in which
-# there may be texts: have glibc overwrite what is freed, for at most 5 % of Chroma's and 1 % of ingestion's time.
-CHROMA_ENVIRONMENT = {"RUST_LOG": "warn", "MALLOC_PERTURB_": "165"}
+# there may be texts: have glibc overwrite what is freed, for at most 5 % of Chroma's and 1 % of ingestion's time. With
+# 255 what is allocated is zero: an index file that a power failure has cut is read as zeros, not as wild references.
+CHROMA_ENVIRONMENT = {"RUST_LOG": "warn", "MALLOC_PERTURB_": "255"}
 # The same as the script `chroma`, which may not be on the PATH, but without the second to import the client. It opens
 # four files for each collection in use; the usual limit of 1,024 would end it at some 250 memory bases.
 CHROMA = """
