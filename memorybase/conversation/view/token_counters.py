@@ -12,7 +12,8 @@ import hashlib
 import importlib
 import re
 from functools import lru_cache
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
 
 from memorybase.conversation.view.tokens import ESTIMATE, TextCounter, TokenCounter
 from memorybase.embedding import text_counter
@@ -60,10 +61,17 @@ def default_counter(model: str | None = None) -> TokenCounter:
 
 
 def _openai(name: str, encoding: str) -> TokenCounter:
-    if find_spec("bpe_openai") is None:
+    package = find_spec("bpe_openai")
+    if package is None:
         raise ModelUnavailable(lacks_extra(f"The token counter {name}", "tokens"), model=name)
-    # Its public class makes a list of the tokens, and refuses texts of more than 200,000.
-    tokenizer = importlib.import_module("bpe_openai._bindings").tokenizer_for_encoding(encoding)
+    # Its public class makes a list of the tokens, and refuses texts of more than 200,000. Its package imports tables for
+    # that class, which takes 0.6 s of a process's first context: only the module below is loaded.
+    spec = PathFinder.find_spec("_bindings", package.submodule_search_locations)
+    assert spec is not None
+    assert spec.loader is not None
+    bindings = module_from_spec(spec)
+    spec.loader.exec_module(bindings)
+    tokenizer = bindings.tokenizer_for_encoding(encoding)
 
     def tokens_of(text: str) -> int:
         return int(tokenizer.count(text.encode("utf-8", "replace").decode()))  # a lone surrogate has no UTF-8
