@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from pathlib import Path
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -141,6 +142,44 @@ def test_keys_open_the_palette_the_list_of_keys_and_places(window: Window) -> No
     page.keyboard.press("g")
     page.keyboard.press("j")
     expect(page).to_have_url(re.compile("/ui/jobs$"))
+
+
+def test_the_palette_tells_sessions_of_one_title_apart(window: Window, client: Client) -> None:
+    word = f"boiler{uuid4().hex[:6]}"
+    client.put_flow(word, name="Harbour office")
+    for _ in range(5):
+        said = [{"role": "user", "content": f"My {word} leaks."}]
+        client.capture_run(word, session_id=str(uuid4()), messages=said)
+    opened = window()
+    opened.open("/")
+    opened.page.keyboard.press("Control+k")
+    opened.page.get_by_role("textbox", name="Search or jump to").fill(word)
+    found = opened.page.locator("#palette-found a", has_text=f"My {word} leaks.")
+    expect(found).to_have_count(5)
+    shown = found.all_inner_texts()
+    assert len(set(shown)) == 5
+    assert all("Harbour office" in text and re.search(r"\d\d:\d\d", text) for text in shown)
+
+
+def test_lists_show_no_generated_id(window: Window, client: Client) -> None:
+    flow = f"ids-{uuid4().hex[:6]}"
+    client.put_flow(flow, name="Harbour office")
+    base = client.create_memory_base(name=flow, flow_id=flow, threshold=1, capture="all").id
+    for role in ("user", "assistant"):  # the second session has no question
+        said = [{"role": role, "content": "The berth is free."}]
+        client.capture_run(flow, session_id=str(uuid4()), run_id=str(uuid4()), end_user_id=flow, messages=said)
+    opened = window()
+    for path in (
+        f"/conversations?flow={flow}",
+        f"/conversations?tab=runs&flow={flow}",
+        f"/memories/{base}",
+        f"/memories/{base}?tab=messages",
+        f"/person?id={flow}",
+        f"/jobs?tab=all&memory={base}",
+    ):
+        opened.open(path)
+        expect(opened.page.locator("main tbody tr").first).to_be_visible()
+        assert re.findall(r"[0-9a-f]{8}-[0-9a-f]{4}-", opened.page.locator("main tbody").first.inner_text()) == [], path
 
 
 DIALOGS = [

@@ -41,7 +41,8 @@ def flow(client: Client) -> str:
     """A flow of its own with a memory and two conversations, and names of the length that people choose."""
     flow_id = f"lists-{uuid4().hex[:8]}"
     client.put_flow(flow_id, name="The harbour office's assistant")
-    client.create_memory_base(name=f"{flow_id} is what boats and people need", flow_id=flow_id, threshold=2, capture="all")
+    name = f"{flow_id} is what boats and people need"
+    client.create_memory_base(name=name, flow_id=flow_id, threshold=2, capture="all")
     for _ in range(2):
         client.capture_run(
             flow_id,
