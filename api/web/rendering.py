@@ -21,7 +21,7 @@ from api.web.markdown import to_html
 from memorybase import __version__
 from memorybase.memory_bases.planned_deletion import UNDO
 from memorybase.messages import ROLES, message_text
-from memorybase.read_models.titles import is_generated, title_of
+from memorybase.read_models.titles import is_generated, known_as, title_of
 from memorybase.search.vector_search import PENDING_MESSAGES
 
 STATIC = Path(__file__).parent / "static"
@@ -95,6 +95,7 @@ def _environment() -> Environment:
         "UNDO_SECONDS": UNDO_SECONDS,
         "title_of": title_of,
         "is_generated": is_generated,
+        "known_as": known_as,
         "FOUND_BEFORE": FOUND_BEFORE,
     }
     return environment

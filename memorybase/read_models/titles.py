@@ -48,6 +48,11 @@ def title_of(titles: Mapping[SessionKey, Titled], flow_id: UUID, session_id: str
     return f"Untitled, of {found.written_at:%-d %b %Y}" if found and found.written_at else "Untitled session"
 
 
+def known_as(titles: Mapping[SessionKey, Titled], flow_id: UUID, session_id: str) -> str:
+    """The id, which is unique in its flow, unless it tells a person nothing: then what the session is called."""
+    return title_of(titles, flow_id, session_id) if is_generated(session_id) else session_id
+
+
 def is_generated(id_: str) -> bool:
     """Whether the id contains a UUID: a program chose it, and nobody knows a session or a run by it."""
     return _UUID.search(id_) is not None
