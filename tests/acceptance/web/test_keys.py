@@ -50,7 +50,7 @@ def test_enter_opens_the_selected_row_of_every_list(window: Window, client: Clie
         f"/memories/{base}": "/session",
         f"/memories/{base}?tab=messages": "/message",
         f"/jobs?tab=all&memory={base}": "/session",
-        f"/person?id={flow}-anna": "/session",
+        f"/person?id={flow}-anna": "/(session|memories/)",
     }
     opened = window()
     page = opened.page
