@@ -8,7 +8,8 @@ HTML from the server: Jinja2 renders, htmx replaces parts of a page, one script 
     responses        a whole page, a live part, a redirect with a notice
     deadlines        how long a page waits for a part that may hang
     same_origin      refuses what other sites cause
-    sign_in          signing in and out, and error pages
+    sign_in          signing in and out
+    problems         error pages
     views/           one module for each view; templates/ has one file for each, components/ their macros
     badges           what badges say in several views; memory_state: what the page calls a memory base
     static/          tokens.css (all colours, sizes), page.css, page.js; htmx and the font as published

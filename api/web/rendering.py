@@ -21,7 +21,7 @@ from api.web.markdown import to_html
 from memorybase import __version__
 from memorybase.memory_bases.planned_deletion import UNDO
 from memorybase.messages import ROLES, message_text
-from memorybase.read_models.titles import title_of
+from memorybase.read_models.titles import is_generated, known_as, title_of
 from memorybase.search.vector_search import PENDING_MESSAGES
 
 STATIC = Path(__file__).parent / "static"
@@ -82,6 +82,7 @@ def _environment() -> Environment:
         "truncate_text": truncate,
         "clock": clock,
         "day": day,
+        "minute": minute,
         "marked": marked,
         "excerpt": excerpt,
         "speaker": speaker,
@@ -93,6 +94,8 @@ def _environment() -> Environment:
         "address": address,
         "UNDO_SECONDS": UNDO_SECONDS,
         "title_of": title_of,
+        "is_generated": is_generated,
+        "known_as": known_as,
         "FOUND_BEFORE": FOUND_BEFORE,
     }
     return environment
@@ -167,6 +170,14 @@ def clock(time: datetime) -> str:
     utc = time.astimezone(UTC)
     return Markup('<time data-clock datetime="{}" title="{}">{}</time>').format(
         f"{utc:%Y-%m-%dT%H:%M:%SZ}", f"{utc:%Y-%m-%d %H:%M:%S} UTC", f"{utc:%H:%M}"
+    )
+
+
+def minute(time: datetime) -> str:
+    """A date and the time of day; the script writes them in the reader's zone."""
+    utc = time.astimezone(UTC)
+    return Markup('<time data-exact datetime="{}" title="{}">{}</time>').format(
+        f"{utc:%Y-%m-%dT%H:%M:%SZ}", f"{utc:%Y-%m-%d %H:%M:%S} UTC", f"{utc:%-d %b %H:%M}"
     )
 
 

@@ -5,14 +5,19 @@ Without this check another site could sign a visitor in under its own key, or ou
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
 
+from fastapi import Request
+from fastapi.responses import Response
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from memorybase import errors
+
 SAFE = {"GET", "HEAD", "OPTIONS"}
 _OWN = {"same-origin", "none"}  # none: typed in, a bookmark, or a link from a program
-_TEXT = b"This request came from another site."
+_TEXT = "This request came from another site. Open the page here, and send the form again."
 
 
 def is_foreign(headers: Headers) -> bool:
@@ -27,13 +32,12 @@ def is_foreign(headers: Headers) -> bool:
 class SameOriginOnly:
     """Refuses foreign requests that may change something."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    def __init__(self, app: ASGIApp, refuse: Callable[[Request, Exception], Awaitable[Response]]) -> None:
+        self.app, self.refuse = app, refuse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] not in SAFE and is_foreign(Headers(scope=scope)):
-            headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(_TEXT))]
-            await send({"type": "http.response.start", "status": 403, "headers": headers})
-            await send({"type": "http.response.body", "body": _TEXT})
+            answer = await self.refuse(Request(scope, receive), errors.Forbidden(_TEXT))
+            await answer(scope, receive, send)
         else:
             await self.app(scope, receive, send)

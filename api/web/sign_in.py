@@ -1,4 +1,4 @@
-"""Signing in with an API key or a one-time link, signing out, and error pages."""
+"""Signing in with an API key or a one-time link, and signing out."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from api.limits import Gate
 from api.web import audited, responses, same_origin
+from api.web.problems import error_text
 from api.web.visits import COOKIE, Visitor, root_of, services_of
 from memorybase import errors
 from memorybase.auth import web_sessions
@@ -18,8 +19,6 @@ from memorybase.auth.web_sessions import Ticket
 from memorybase.services import Services
 
 router = APIRouter(include_in_schema=False)
-
-TITLES = {403: "Permission denied", 404: "Not found", 503: "Service unavailable"}
 
 
 @router.get("/sign-in")
@@ -73,29 +72,6 @@ async def sign_out(request: Request, visit: Visitor) -> Response:
     response = RedirectResponse(f"{root_of(request)}/sign-in", status_code=303)
     response.delete_cookie(COOKIE, path=root_of(request) or "/")
     return response
-
-
-async def error_page(request: Request, error: Exception) -> Response:
-    """The answer for a MemorybaseError: a page, or for htmx a sentence, which the script shows."""
-    if not isinstance(error, errors.MemorybaseError):
-        raise error
-    if "hx-request" in request.headers:
-        return Response(error_text(error), error.status_code, media_type="text/plain")
-    title = TITLES.get(error.status_code, "Request failed")
-    return responses.page(request, "problem.html", error.status_code, title=title, message=error_text(error))
-
-
-async def page_not_found(request: Request, _error: Exception) -> Response:
-    """The page for an unknown address or a malformed id."""
-    return await error_page(request, errors.NotFound("No page exists at this address."))
-
-
-def error_text(error: errors.MemorybaseError) -> str:
-    """An error's message, with the value and the bound if it has them."""
-    text = error.message
-    if error.field and error.limit is not None:
-        text = f"{text} ({error.field}: {error.value!r}, limit {error.limit!r})"
-    return text if text.endswith((".", "!", "?", ")")) else f"{text}."
 
 
 def _signed_in(request: Request, ticket: Ticket, next_path: str) -> Response:

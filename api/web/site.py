@@ -10,7 +10,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.web import audited, deadlines, same_origin, sign_in, visits
+from api.web import audited, deadlines, problems, same_origin, sign_in, visits
 from api.web.rendering import STATIC
 from api.web.views import VIEWS
 from memorybase import errors
@@ -61,11 +61,13 @@ def mount(app: FastAPI) -> None:
     for view in VIEWS:
         site.include_router(view.router)
     site.add_exception_handler(errors.Unauthorized, visits.redirect_to_sign_in)
-    site.add_exception_handler(errors.MemorybaseError, sign_in.error_page)
-    site.add_exception_handler(RequestValidationError, sign_in.page_not_found)
-    site.add_exception_handler(404, sign_in.page_not_found)
+    site.add_exception_handler(errors.MemorybaseError, problems.error_page)
+    site.add_exception_handler(RequestValidationError, problems.invalid_input)
+    site.add_exception_handler(404, problems.page_not_found)
+    site.add_exception_handler(405, problems.page_not_found)  # the address of a form
+    site.add_middleware(problems.Crashes)
     site.add_middleware(GZipMiddleware, minimum_size=1_000)
-    site.add_middleware(same_origin.SameOriginOnly)
+    site.add_middleware(same_origin.SameOriginOnly, refuse=problems.error_page)
     site.add_middleware(audited.ThroughProxy)
     site.add_middleware(Headers)
     app.add_api_route("/", _redirect_to_pages, include_in_schema=False)

@@ -220,6 +220,17 @@ async def _check_token(request: Request, session_token: str) -> None:
 Visitor = Annotated[Visit, Depends(_visit)]
 
 
+async def signed_in(request: Request) -> Visit | None:
+    """Whose request failed, for the page that says so; None for a stranger, and while the database is unavailable."""
+    services, token = services_of(request), request.cookies.get(COOKIE, "")
+    try:
+        principal = await run_in_threadpool(web_sessions.principal_of, services, token)
+        principal.require("read")
+    except errors.MemorybaseError:
+        return None
+    return Visit(request, services, token, principal)
+
+
 async def redirect_to_sign_in(request: Request, _error: Exception) -> Response:
     """To the sign-in form, which then returns to the requested page."""
     address = f"{root_of(request)}/sign-in?next={quote(_shown_path(request), safe='')}"

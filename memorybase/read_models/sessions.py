@@ -285,13 +285,14 @@ def _session(row: AnyRow) -> SessionView:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """An object with a name like a text. `name`: a session's title, else its id. `id`: the caller's id of a session or
-    a person, else a UUID. `flow_id` is None for a person."""
+    """An object with a name like a text. `name`: what a session is called. `id`: the caller's id of a session or a
+    person, else a UUID. `flow_id` is None for a person. `written_at`: of a session's newest message."""
 
     kind: Literal["flow", "memory", "session", "person"]
     name: str
     id: str
     flow_id: UUID | None
+    written_at: datetime | None = None
 
 
 def find_named(services: Services, user_id: UUID, text: str) -> list[Named]:
@@ -314,5 +315,7 @@ def find_named(services: Services, user_id: UUID, text: str) -> list[Named]:
         listed = [(each.flow_id, each.session_id) for each in page.items]
     keys = list(dict.fromkeys([*exact, *listed]))[:OF_EACH]
     titles = session_titles(services, user_id, keys)
-    named += [Named("session", title_of(titles, *key), key[1], key[0]) for key in keys]
+    for key in keys:
+        titled = titles.get(key)
+        named.append(Named("session", title_of(titles, *key), key[1], key[0], titled.written_at if titled else None))
     return [*named, Named("person", text, text, None)] if is_person else named

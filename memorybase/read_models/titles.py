@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +14,7 @@ from memorybase.read_models.views import excerpt
 from memorybase.services import Services
 
 SessionKey = tuple[UUID, str]  # its flow, its id
+_UUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +39,23 @@ def session_titles(services: Services, user_id: UUID, keys: Collection[SessionKe
 
 
 def title_of(titles: Mapping[SessionKey, Titled], flow_id: UUID, session_id: str) -> str:
-    """A session's title, else its id."""
+    """What a session is called: its title, else its id, unless that tells a person nothing."""
     found = titles.get((flow_id, session_id))
-    return (found.title if found else None) or session_id
+    if found and found.title:
+        return found.title
+    if not is_generated(session_id):
+        return session_id
+    return f"Untitled, of {found.written_at:%-d %b %Y}" if found and found.written_at else "Untitled session"
+
+
+def known_as(titles: Mapping[SessionKey, Titled], flow_id: UUID, session_id: str) -> str:
+    """The id, which is unique in its flow, unless it tells a person nothing: then what the session is called."""
+    return title_of(titles, flow_id, session_id) if is_generated(session_id) else session_id
+
+
+def is_generated(id_: str) -> bool:
+    """Whether the id contains a UUID: a program chose it, and nobody knows a session or a run by it."""
+    return _UUID.search(id_) is not None
 
 
 def session_title(session: Session, question: object) -> str | None:

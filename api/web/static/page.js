@@ -141,17 +141,33 @@
     lastBox = event.target;
   });
   document.addEventListener("change", countSelection);
+  // The buttons of the bar act on what is selected: without a selection they send nothing.
+  document.addEventListener("submit", event => {
+    if (!event.submitter?.closest("[data-selection]") || boxes(event.submitter).some(box => box.checked)) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }, true);
 
-  // Keys: Ctrl-K, g and a place, j and k over rows, x to select, / to find, ? for help, Ctrl-Z to undo.
+  // Keys: Ctrl-K, g and a place, j and k over rows, Enter to open, x to select, / to find, ? for help, Ctrl-Z to undo.
   let afterG = false;
   const rows = () => all("[data-row]").filter(row => row.checkVisibility());
+  // What Enter does in a row: it opens its link; a row without one has a button. The checkbox is for x.
+  const control = row => $("a[href]", row) ?? $("button, summary", row);
+  let currentLink;
+  function keepCurrent() { // when a live list is replaced
+    const row = currentLink && !$("[data-row].current") && rows().find(each => control(each)?.href === currentLink);
+    if (!row) return;
+    row.classList.add("current");
+    if (document.activeElement === document.body) control(row).focus({ preventScroll: true });
+  }
   function move(step) {
     const list = rows(), at = list.findIndex(row => row.classList.contains("current"));
     const next = list[Math.max(0, Math.min(list.length - 1, at + step))];
     if (!next) return;
     list[at]?.classList.remove("current");
     next.classList.add("current");
-    ($("a, button, input", next) ?? next).focus();
+    currentLink = control(next)?.href;
+    (control(next) ?? next).focus();
     next.scrollIntoView({ block: "nearest" });
   }
   document.addEventListener("keydown", event => {
@@ -165,6 +181,15 @@
     if (afterG) {
       afterG = false;
       $(`.rail a[data-key="${CSS.escape(event.key)}"]`)?.click();
+      return;
+    }
+    if (event.key === "Enter") {
+      // A button, a link and a fold do their own; anywhere else Enter would send the form around the rows.
+      if (target.closest?.("a, button, summary")) return;
+      const row = target.closest?.("[data-row]") ?? (target === document.body ? $("[data-row].current") : null);
+      if (!row && !target.matches?.("input[data-selects-all]")) return;
+      event.preventDefault();
+      if (row) control(row)?.click();
       return;
     }
     const acts = {
@@ -236,7 +261,7 @@
     if (badge) { badge.hidden = !count; badge.textContent = count; }
   }
 
-  document.addEventListener("htmx:afterSwap", event => { showTimes(event.target); showCount(); countSelection(); });
+  document.addEventListener("htmx:afterSwap", event => { showTimes(event.target); showCount(); countSelection(); keepCurrent(); });
   document.addEventListener("htmx:responseError", event => {
     if (event.target.id === "alert") return;
     notice(event.detail.xhr.getResponseHeader("content-type")?.startsWith("text/plain") ? event.detail.xhr.responseText : "The request failed.", { bad: true });

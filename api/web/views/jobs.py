@@ -113,16 +113,19 @@ async def results(visit: Visitor, pair: Annotated[list[str], Form()]) -> Respons
 @router.post("/jobs/cancel")
 async def cancel(visit: Visitor, job: Annotated[list[UUID] | None, Form()] = None) -> Response:
     """Cancel the chosen jobs, with a result for each."""
-    outcomes: list[tuple[str, str]] = []
+    outcomes: list[tuple[work.JobView | None, str]] = []
     for job_id in (job or [])[:PAGE]:
         try:
             found = await visit.read(work.get_job, job_id)
             await visit.write(regenerate.cancel_job, job_id)
         except errors.CallerError as error:
-            outcomes.append((str(job_id)[:8], sentence(error)))
+            outcomes.append((None, sentence(error)))
         else:
-            outcomes.append((found.session_id, "Cancelled. Its messages wait again."))
-    return _answer(visit, "jobs_cancelled.html", outcomes=outcomes)
+            outcomes.append((found, "Cancelled. Its messages wait again."))
+    named = [(each.flow_id, each.session_id) for each, _ in outcomes if each]
+    return _answer(
+        visit, "jobs_cancelled.html", outcomes=outcomes, titles=await visit.read(titles.session_titles, named)
+    )
 
 
 @router.post("/jobs/retry")

@@ -60,7 +60,7 @@ async def person(visit: Visitor, id: Id) -> Response:  # noqa: A002 - the name i
         title=id,
         person=known,
         recent=recent.items,
-        figures=figures,
+        figures=[(label, count, path) for label, count, path in figures if count],
         titles=await visit.read(titles.session_titles, [(each.flow_id, each.session_id) for each in recent.items]),
         standing=await visit.read(statements.flows_of_end_user, id),
     )

@@ -167,7 +167,8 @@ def _advice(given: GivenView) -> str | None:
 def _title(story: RunStory, given: str) -> str:
     """Its question, else its answer. A run that is not captured has no other name than the one in the address."""
     text = excerpt(story.question or story.answer)
-    return text or f"Run {story.external_id or given}"
+    name = story.external_id or given
+    return text or ("Untitled run" if titles.is_generated(name) else f"Run {name}")
 
 
 def _sessions_of(story: RunStory) -> set[titles.SessionKey]:

@@ -17,7 +17,7 @@ from memorybase.database.paging import PageRequest
 from memorybase.memory_bases import manage
 from memorybase.models import ID_LENGTH
 from memorybase.queries.retention import MAX_RETAIN_DAYS
-from memorybase.read_models import memory_bases, sessions
+from memorybase.read_models import memory_bases, sessions, titles
 from memorybase.retention import holds, preview, receipts
 from memorybase.retention.preview import RetentionPreview
 from memorybase.sessions import flows
@@ -188,9 +188,11 @@ async def _holds(visit: Visit, cursor: str = "", **values: Any) -> Response:
     found = await visit.read(holds.list_holds, PageRequest(size=PAGE, cursor=cursor or None))
     offered = (await visit.read(sessions.list_flows, PageRequest(size=OFFERED))).items
     named = await visit.read(sessions.get_flows, {each.flow_id for each in found.items if each.flow_id})
+    held = [(each.flow_id, each.session_id) for each in found.items if each.flow_id and each.session_id]
     shown: dict[str, Any] = {"given": {}, "error": None} | values
     return visit.page(
         "settings_holds.html",
+        titles=await visit.read(titles.session_titles, held),
         place="settings",
         title="Retention",
         tab="retention",

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from pathlib import Path
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -141,6 +142,84 @@ def test_keys_open_the_palette_the_list_of_keys_and_places(window: Window) -> No
     page.keyboard.press("g")
     page.keyboard.press("j")
     expect(page).to_have_url(re.compile("/ui/jobs$"))
+
+
+def test_the_palette_tells_sessions_of_one_title_apart(window: Window, client: Client) -> None:
+    word = f"boiler{uuid4().hex[:6]}"
+    client.put_flow(word, name="Harbour office")
+    for _ in range(5):
+        said = [{"role": "user", "content": f"My {word} leaks."}]
+        client.capture_run(word, session_id=str(uuid4()), messages=said)
+    opened = window()
+    opened.open("/")
+    opened.page.keyboard.press("Control+k")
+    opened.page.get_by_role("textbox", name="Search or jump to").fill(word)
+    found = opened.page.locator("#palette-found a", has_text=f"My {word} leaks.")
+    expect(found).to_have_count(5)
+    shown = found.all_inner_texts()
+    assert len(set(shown)) == 5
+    assert all("Harbour office" in text and re.search(r"\d\d:\d\d", text) for text in shown)
+
+
+def test_the_logo_stands_above_the_heading_at_sign_in(web_stack: EmbeddedStack, browser: Browser) -> None:
+    with reader(browser, web_stack.url) as window:
+        window.page.goto(f"{web_stack.url}/ui/sign-in")
+        logo, heading = window.page.locator(".brand img").bounding_box(), window.page.locator("h1").bounding_box()
+        assert logo is not None
+        assert heading is not None
+        assert logo["x"] == heading["x"]
+
+
+def test_a_button_below_a_text_does_not_touch_it(window: Window, client: Client) -> None:
+    flow = f"map-{uuid4().hex[:6]}"
+    client.put_flow(flow, name="Harbour office")
+    base = client.create_memory_base(name=flow, flow_id=flow, threshold=50, capture="all").id
+    opened = window()
+    opened.open(f"/memories/{base}?tab=facts")
+    field = opened.page.get_by_label("Search facts").bounding_box()
+    assert field is not None
+    assert field["width"] > 250
+    # The map of a memory without one: the button is inside of a form, which is inline elsewhere.
+    opened.page.locator("main").evaluate(
+        "each => each.insertAdjacentHTML('beforeend', '<div class=empty><p>No map yet.</p>"
+        "<form class=inline><button>Compute the map</button></form></div>')"
+    )
+    text, button = (opened.page.locator(f".empty {each}").last.bounding_box() for each in ("p", "button"))
+    assert text is not None
+    assert button is not None
+    assert button["y"] - (text["y"] + text["height"]) >= 8
+
+
+def test_a_persons_page_shows_no_count_of_nothing(window: Window, client: Client) -> None:
+    person = f"anna-{uuid4().hex[:6]}"
+    client.put_flow("counts", name="Harbour office")
+    said = [{"role": "user", "content": "When do you open?"}]
+    client.capture_run("counts", session_id=person, end_user_id=person, messages=said)
+    opened = window()
+    opened.open(f"/person?id={person}")
+    figures = opened.page.get_by_role("region", name="What is stored").locator("p")
+    expect(figures).to_have_text(["Sessions", "Runs", "Messages"])
+
+
+def test_lists_show_no_generated_id(window: Window, client: Client) -> None:
+    flow = f"ids-{uuid4().hex[:6]}"
+    client.put_flow(flow, name="Harbour office")
+    base = client.create_memory_base(name=flow, flow_id=flow, threshold=1, capture="all").id
+    for role in ("user", "assistant"):  # the second session has no question
+        said = [{"role": role, "content": "The berth is free."}]
+        client.capture_run(flow, session_id=str(uuid4()), run_id=str(uuid4()), end_user_id=flow, messages=said)
+    opened = window()
+    for path in (
+        f"/conversations?flow={flow}",
+        f"/conversations?tab=runs&flow={flow}",
+        f"/memories/{base}",
+        f"/memories/{base}?tab=messages",
+        f"/person?id={flow}",
+        f"/jobs?tab=all&memory={base}",
+    ):
+        opened.open(path)
+        expect(opened.page.locator("main tbody tr").first).to_be_visible()
+        assert re.findall(r"[0-9a-f]{8}-[0-9a-f]{4}-", opened.page.locator("main tbody").first.inner_text()) == [], path
 
 
 DIALOGS = [

@@ -147,7 +147,7 @@ def test_a_hold_is_placed_with_a_reason_and_lifted(api: Api, page: Page) -> None
     assert second["end_user_id"] == "anna"
     listed = page.get("/settings/retention/holds")
     assert "Claim 4711" in listed
-    assert "session s1" in listed
+    assert ">s1</a>" in listed
     api.refused("DELETE", "/end-users/anna", 409)
     for each in (first, second):
         page.post(f"/settings/retention/holds/{each['id']}/lift")
@@ -181,9 +181,7 @@ def test_receipts_are_listed(api: Api, page: Page) -> None:
         db.add(receipt)
     listed = page.get("/settings/retention/receipts")
     assert ">support</b>" in listed
-    assert "1,234" in listed
-    assert '<th scope="col" class="number wide-only">Facts</th>' in listed
-    assert '<td class="number wide-only">5,678</td>' in listed
+    assert "<td>1,234 messages, 5,678 facts</td>" in re.sub(r"\s*\n\s*", "", listed)
     assert "Goes on" in listed
 
 

@@ -484,6 +484,32 @@ def test_a_cursor_that_is_none_is_refused(api: Api, subtests: pytest.Subtests) -
             assert (refused.status_code, "cursor" in refused.text) == (422, True)
 
 
+def test_error_pages_have_the_navigation(api: Api) -> None:
+    browser = Browser(api)
+    shown = [
+        (404, browser.get("/nope")),
+        (404, browser.get("/conversations/sync")),
+        (404, browser.get("/memories/none")),
+        (422, browser.get("/conversations?cursor=none")),
+        (422, browser._client.post("/ui/conversations/sync", data={visits.FIELD: browser.token})),
+        (403, browser._client.post("/ui/conversations/sync", data={visits.FIELD: "x"})),
+        (403, browser._client.post("/ui/conversations/sync", headers={"Sec-Fetch-Site": "cross-site"})),
+    ]
+    for status, answer in shown:
+        assert (answer.status_code, 'aria-label="Main"' in answer.text) == (status, True), answer.url
+        assert 'href="/ui/">Home</a>' in answer.text
+
+
+def test_a_defect_is_answered_with_a_page_that_names_its_request(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr("memorybase.auth.api_keys.list_keys", broken)
+    crashed = Browser(api).get("/settings/keys")
+    assert (crashed.status_code, 'aria-label="Main"' in crashed.text) == (500, True)
+    assert crashed.headers["X-Request-ID"] in crashed.text
+
+
 def _said(answer: httpx.Response, things: Things) -> str:
     """The answer without what the caller sent, and without what differs in each page: its tokens, and times ago."""
     text = answer.text + answer.headers.get("location", "") + unquote(answer.headers.get("set-cookie", ""))

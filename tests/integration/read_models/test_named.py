@@ -5,6 +5,7 @@ from __future__ import annotations
 from harness.world import World
 
 from memorybase.memory_bases import deletion
+from memorybase.read_models import titles
 from memorybase.read_models.sessions import OF_EACH, find_named
 from memorybase.sessions import edits
 
@@ -48,3 +49,13 @@ def test_there_are_at_most_five_of_each_kind(world: World) -> None:
     for number in range(OF_EACH + 2):
         world.new_base(name=f"Harbour {number}")
     assert found(world, "harbour") == [("memory", f"Harbour {number}") for number in range(OF_EACH)]
+
+
+def test_a_generated_id_is_no_name_and_sessions_have_the_time_of_their_newest_message(world: World) -> None:
+    world.say("0b5f4c1e-7c0e-4a8b-9a55-1f5be6a9d8a1", {"role": "assistant", "content": "Hello from the harbour."})
+    [hit] = find_named(world.services, world.user_id, "harbour")
+    assert hit.written_at is not None
+    assert hit.name == f"Untitled, of {hit.written_at:%-d %b %Y}"
+    assert titles.title_of({}, world.flow_id, hit.id) == "Untitled session"
+    for called in (titles.title_of, titles.known_as):
+        assert called({}, world.flow_id, "customer-7") == "customer-7"
