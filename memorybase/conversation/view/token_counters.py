@@ -62,8 +62,8 @@ def default_counter(model: str | None = None) -> TokenCounter:
 
 def _openai(name: str, encoding: str) -> TokenCounter:
     package = find_spec("bpe_openai")
-    # Its public class makes a list of the tokens, and refuses texts of more than 200,000. The package imports tables for
-    # it, which takes 0.6 s of a process's first context: only the module below is loaded.
+    # Its public class makes a list of the tokens, and refuses texts of more than 200,000. The package imports tables
+    # for it, which takes 0.6 s of a process's first context: only the module below is loaded.
     spec = PathFinder.find_spec("_bindings", package.submodule_search_locations) if package is not None else None
     if spec is None or spec.loader is None:
         raise ModelUnavailable(lacks_extra(f"The token counter {name}", "tokens"), model=name)
