@@ -76,6 +76,21 @@ class TestResults:
             value = 0.0 if score == "<0.01" else float(score)
             assert abs(float(fill.get_attribute("width") or "0") / 64 - value) < 0.011
 
+    def test_a_lower_score_never_has_a_longer_bar_of_parts(self, window: Window) -> None:
+        reader = window()
+        reader.open(ASKED)
+        reader.page.get_by_text(re.compile("that fits? less")).click()
+        bars = reader.page.locator("li.hit").evaluate_all(
+            """hits => hits.map(hit => [
+                Number(hit.querySelector(".score .fill").getAttribute("width")),
+                [...hit.querySelectorAll(".hit-bar rect:not(.track)")]
+                    .reduce((sum, each) => sum + each.width.baseVal.value, 0),
+            ])"""
+        )
+        assert len(bars) > 3
+        lengths = [length for _, length in sorted(bars)]
+        assert lengths == pytest.approx(sorted(lengths), abs=2)  # pixels
+
     def test_nonsense_fits_nothing(self, window: Window) -> None:
         reader = window()
         reader.open("/playground?q=quantum+chromodynamics+lattice&flow=harbour")

@@ -93,8 +93,11 @@ def test_a_run_shows_what_was_asked_given_and_answered(window: Window, client: C
     folded.locator("summary").click()
     expect(folded.get_by_text('"power": true')).to_be_visible()
 
-    answer.get_by_text("What the model read").click()
+    # What the model read stands there once, each memory with its day.
+    expect(answer.get_by_role("heading", name="What the model read")).to_be_visible()
     expect(answer.get_by_text("Memories of earlier conversations")).to_be_visible()
+    expect(answer.get_by_text(BERTH)).to_have_count(1)
+    expect(answer.get_by_role("listitem").filter(has_text=BERTH).last.locator("time")).to_be_visible()
 
     # The steps are there in order, and the run before and after is one key away.
     expect(page.locator("#run-state")).to_contain_text("Searchable after")
@@ -110,6 +113,19 @@ def test_a_run_shows_what_was_asked_given_and_answered(window: Window, client: C
     expect(page.get_by_role("heading", level=1)).to_have_text("Hello")
     page.go_back()
     expect(page.get_by_role("heading", level=1)).to_have_text(QUESTION)
+
+
+def test_a_long_message_that_a_model_read_opens_in_place(window: Window, client: Client, flow: str) -> None:
+    said_before = "Berth by berth: " + "the harbour has power. " * 60 + "That is all."
+    client.capture_run(flow, session_id="goran", run_id="run-1", messages=[said("user", said_before)])
+    give(client, flow, "run-2")
+    reader = window()
+    reader.open(address(flow, "run-2"))
+    node = reader.page.get_by_role("region", name="Node answer")
+    expect(node.get_by_text("Berth by berth:")).to_have_count(1)
+    expect(node.get_by_text("That is all.")).to_have_count(0)
+    node.get_by_text("The whole text").click()
+    expect(node.get_by_text("That is all.")).to_be_visible()
 
 
 def test_a_run_waits_in_a_memory_that_is_off(window: Window, client: Client, flow: str) -> None:

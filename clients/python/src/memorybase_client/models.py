@@ -2927,6 +2927,8 @@ class ScoreParts(Answer):
     """
     own_score: float | None = None
     """The score before the result moved to that of another, or was lowered."""
+    place_of: UUID | None = None
+    """The earlier message whose place and score this later one took."""
     echo_of: UUID | None = None
     """The earlier message that this one repeats: it ranks below that."""
     non_answer: bool | None = None
