@@ -1512,6 +1512,8 @@ class JobView(Answer):
     """Code of the last error; null without one."""
     created_at: datetime
     """When it was created."""
+    available_at: datetime | None = None
+    """When a worker may take it; of a queued job that is tried again, the next attempt."""
     started_at: datetime | None = None
     """When a worker first claimed it; null before."""
     finished_at: datetime | None = None
@@ -2422,7 +2424,7 @@ class Problem(Answer):
     webhook_id: UUID | None = None
     """The webhook; null for other kinds."""
     job_id: UUID | None = None
-    """The job of a long message; null for other kinds."""
+    """The job of a long message, or the one that due messages wait for; else null."""
     fixes: list[Fix] = Field(default_factory=list)
     """What ends it."""
 
