@@ -134,16 +134,15 @@ async def model_is_given(visit: Visitor) -> Response:
     """What a model would be given with setting A."""
     ask = await _asked(visit)
     flow = ask.flow_uuid(visit.principal.user_id)
-    if flow is None:
-        return visit.fragment("playground_given.html", ask=ask, given=None, failure=None)
+    found, failure, is_refused = None, None, False
     seconds = visit.deadlines.search
     try:
-        found = await visit.within(seconds, _given, ask, flow)
+        found = None if flow is None else await visit.within(seconds, _given, ask, flow)
+    except errors.QuotaExceeded:  # the results beside it say so
+        is_refused = True
     except (errors.EnvironmentFailure, errors.CallerError, TimeoutError) as error:
-        return visit.fragment(
-            "playground_given.html", ask=ask, given=None, failure=await _failure(visit, error, seconds)
-        )
-    return visit.fragment("playground_given.html", ask=ask, given=found, failure=None)
+        failure = await _failure(visit, error, seconds)
+    return visit.fragment("playground_given.html", ask=ask, given=found, failure=failure, is_refused=is_refused)
 
 
 @router.post("/playground/label")

@@ -197,6 +197,24 @@ class TestGiven:
         expect(reader.page.get_by_role("complementary", name="The model is given")).to_contain_text("of 600 tokens")
 
 
+class TestQuota:
+    def test_a_used_up_quota_is_said_once_with_the_way_to_it(self, window: Window, client: Client) -> None:
+        key = client.create_key(name="few searches", scopes=["read"], quotas={"searches_per_minute": 0})
+        reader = window(key=key.secret)
+        reader.open(ASKED)
+        refused = reader.page.get_by_role("alert")
+        expect(refused).to_have_count(1)
+        expect(refused).to_contain_text("The quota of searches a minute is used up: 0 for this key.")
+        expect(refused).to_contain_text(re.compile(r"Try again in [\d.]+ s\."))
+        expect(refused).not_to_contain_text("+00:00")
+        given = reader.page.get_by_role("complementary", name="The model is given")
+        expect(given).to_contain_text("Not asked: the quota is used up.")
+        reader.open(f"{ASKED}&compare=1")
+        expect(reader.page.get_by_role("alert")).to_have_count(1)
+        reader.page.get_by_role("link", name="Quotas and what is used").click()
+        expect(reader.page).to_have_url(re.compile("/settings/usage$"))
+
+
 class TestCode:
     def test_the_copied_code_finds_the_same(self, window: Window) -> None:
         reader = window()
