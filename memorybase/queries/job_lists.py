@@ -212,6 +212,27 @@ def fetch_holding(db: OrmSession, user_id: UUID, before: datetime | None = None)
     return db.execute(started.order_by(is_queued, Job.started_at, Job.id).limit(1)).one_or_none()
 
 
+class Embedded(NamedTuple):
+    """How many chunks a job embedded, and from when to when."""
+
+    chunks: int
+    began: datetime
+    ended: datetime
+
+
+def embedded_lately(db: OrmSession, user_id: UUID, limit: int = 20) -> list[Embedded]:
+    """Of the user's jobs that ended last those that embedded something, by the index on started_at."""
+    found = (
+        sa.select(Job.total_chunks, Job.embedding_at, Job.embedded_at)
+        .join(MemoryBase, MemoryBase.id == Job.memory_base_id)
+        .where(own_base(user_id), Job.state == JobState.DONE, Job.total_chunks > 0, Job.embedded_at.is_not(None))
+        .where(Job.embedding_at.is_not(None), Job.started_at.is_not(None))
+        .order_by(Job.started_at.desc())
+        .limit(limit)
+    )
+    return [Embedded(chunks, began, ended) for chunks, began, ended in db.execute(found) if began and ended]
+
+
 def owners(db: OrmSession, user_id: UUID, ids: Collection[UUID]) -> dict[UUID, str]:
     """The workers that hold these jobs of the user, without jobs that none holds."""
     rows = db.execute(
