@@ -291,7 +291,8 @@ async def _side(visit: Visit, ask: Asked, setting: Setting) -> dict[str, Any]:
     """The rows of one setting, or why there are none."""
     if not ask.q:
         return {"rows": [], "took_ms": 0.0}
-    seconds = visit.deadlines.several if ask.memories or not ask.flow else visit.deadlines.search
+    is_several = bool(ask.searched_by(setting)) or not ask.flow
+    seconds = visit.deadlines.several if is_several else visit.deadlines.search
     try:
         answer = await visit.within(seconds, _find, ask, setting)
     except (errors.EnvironmentFailure, TimeoutError) as error:
@@ -314,8 +315,9 @@ async def _side(visit: Visit, ask: Asked, setting: Setting) -> dict[str, Any]:
 def _find(services: Services, user_id: UUID, ask: Asked, setting: Setting) -> SearchResults:
     request = ask.search(setting)
     flow = ask.flow_uuid(user_id)
-    if ask.memories or flow is None:
-        return search.search_several(services, user_id, request, ask.memories or None)
+    memories = ask.searched_by(setting)
+    if memories or flow is None:
+        return search.search_several(services, user_id, request, memories or None)
     return search.search(services, user_id, replace(request, flow_id=flow))
 
 

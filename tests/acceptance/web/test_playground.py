@@ -175,6 +175,25 @@ class TestSettings:
         reader.settle()
         expect(b.locator("li.hit")).to_have_count(1)
 
+    def test_memory_x_is_compared_with_memory_y(self, window: Window, client: Client) -> None:
+        answers = client.create_memory_base(name="Only answers", flow_id="harbour", capture="outputs", threshold=50)
+        client.flush_memory_base(answers.id, wait=60)
+        reader = window()
+        reader.open(f"{ASKED}&compare=1")
+        a, b = (reader.page.get_by_role("region", name=f"Results of {side}") for side in "AB")
+        asked_before = "Which berth has shore power for my boat?"
+        with reader.page.expect_response(re.compile(f"b.in={answers.id}")):
+            reader.page.get_by_label("B searches").select_option(label="Only answers · all-MiniLM-L6-v2")
+        reader.settle()
+        expect(b.get_by_role("status")).to_contain_text("B · Only answers")
+        expect(a.locator(".hit-text", has_text=asked_before).first).to_be_attached()
+        expect(b.locator(".hit-text", has_text=asked_before)).to_have_count(0)
+        expect(a.get_by_text("gone").first).to_be_attached()
+        reader.page.reload()  # the address has it
+        reader.settle()
+        expect(b.locator(".hit-text", has_text=asked_before)).to_have_count(0)
+        client.delete_memory_base(answers.id)
+
 
 class TestGiven:
     def test_what_the_model_gets_its_tokens_and_what_is_left_out(self, window: Window) -> None:

@@ -78,6 +78,8 @@ class TestAddress:
             Asked(q="x", a=Setting(half_life=7), b=Setting()),
             Asked(q="x", a=Setting(corrections=False), b=Setting()),
             Asked(q="x", a=Setting(corrections=False), b=Setting(corrections=True)),
+            Asked(q="x", a=Setting(memory=UUID(int=1)), b=Setting(memory=UUID(int=2))),
+            Asked(q="x", a=Setting(memory=UUID(int=1)), b=Setting()),
         ],
     )
     def test_a_copied_address_restores_everything(self, asked: Asked) -> None:
@@ -85,6 +87,13 @@ class TestAddress:
 
     def test_defaults_are_not_in_it(self) -> None:
         assert address("/playground", **Asked(q="x").address()) == "/playground?q=x"
+
+    def test_alone_a_searches_the_memories_of_the_question(self) -> None:
+        asked = read(f"/playground?q=x&in={UUID(int=1)}&memory={UUID(int=2)}")
+        assert asked.searched_by(asked.a) == (UUID(int=2),)
+        both = read(f"/playground?q=x&compare=1&in={UUID(int=1)}&memory={UUID(int=2)}&b.mode=hybrid")
+        assert both.b is not None
+        assert (both.searched_by(both.a), both.searched_by(both.b)) == ((UUID(int=1),), (UUID(int=2),))
 
     def test_b_begins_as_a(self) -> None:
         assert read("/playground?q=x&compare=1&k=3&w.words=2").b == Setting(k=3, weights=PartWeights(words=2))
