@@ -46,6 +46,7 @@ class ScoreParts(Partial):
         "best results have a score of 0.05 or more, which recalls them."
     )
     own_score: float = Field(description="The score before the result moved to that of another, or was lowered.")
+    place_of: UUID = Field(description="The earlier message whose place and score this later one took.")
     echo_of: UUID = Field(description="The earlier message that this one repeats: it ranks below that.")
     non_answer: bool = Field(description="True for a message that says only that something is not known.")
     lacks_name: bool = Field(

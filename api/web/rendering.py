@@ -30,6 +30,9 @@ FOUND_BEFORE = (
     f"Searches find what waits: the {PENDING_MESSAGES} newest messages of a memory by words and by meaning, older ones "
     "by words alone."
 )
+# Problems that are no failures, and those of them that need nobody.
+WAITS = frozenset({"paused", "long", "restore"})
+CALM = frozenset({"long", "restore"})
 UNDO_SECONDS = int(UNDO.total_seconds())  # of a deletion
 
 PLACES = (
@@ -97,6 +100,8 @@ def _environment() -> Environment:
         "is_generated": is_generated,
         "known_as": known_as,
         "FOUND_BEFORE": FOUND_BEFORE,
+        "WAITS": WAITS,
+        "CALM": CALM,
     }
     return environment
 

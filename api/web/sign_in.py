@@ -20,6 +20,8 @@ from memorybase.services import Services
 
 router = APIRouter(include_in_schema=False)
 
+WRONG_KEY = "No API key of this server is like this one. Check that the key is whole and was not revoked."
+
 
 @router.get("/sign-in")
 def show_form(request: Request, next_path: Annotated[str, Query(alias="next")] = "") -> Response:
@@ -93,5 +95,7 @@ def _signed_in(request: Request, ticket: Ticket, next_path: str) -> Response:
 
 def _form(request: Request, next_path: str, error: errors.MemorybaseError | None = None) -> Response:
     message = error_text(error) if error else ""
+    if isinstance(error, errors.Unauthorized) and error.message == errors.Unauthorized().message:
+        message = WRONG_KEY  # the message of the API names headers
     status = error.status_code if error else 200
     return responses.page(request, "sign_in.html", status, title="Sign in", message=message, next_path=next_path)

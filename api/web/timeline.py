@@ -65,5 +65,5 @@ def state_of(ingestion: Ingestion) -> tuple[str, str]:
     """Tone and words."""
     tone, words = SEARCH_STATES[ingestion.state]
     if ingestion.state == SearchState.SEARCHABLE and ingestion.searchable_after_ms is not None:
-        words = f"Searchable after {after(ingestion)}"
+        words = f"Ingested after {after(ingestion)}"
     return tone, words

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from memorybase.embedding.counting import text_counter
 from memorybase.embedding.protocol import Embedder, QueryTokens, Reranker
-from memorybase.embedding.registry import Embedders, is_prepared
+from memorybase.embedding.registry import Embedders, is_prepared, loads_at_once
 from memorybase.embedding.reranker import CrossEncoderReranker
 
 __all__ = [
@@ -37,5 +37,6 @@ __all__ = [
     "QueryTokens",
     "Reranker",
     "is_prepared",
+    "loads_at_once",
     "text_counter",
 ]

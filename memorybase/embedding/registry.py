@@ -139,3 +139,15 @@ def is_prepared(settings: Settings) -> bool:
         return exported_folder(settings, find_source(settings.embedding_model), precision).is_dir()
     except ModelUnavailable:
         return False
+
+
+def loads_at_once(settings: Settings, model: str) -> bool:
+    """Whether this model loads without a download or an export first. Contacts no hub."""
+    if is_endpoint_model(model):
+        return True
+    try:
+        source = find_source(model, may_download=False)
+    except ModelUnavailable:
+        return False
+    precision = PRECISIONS.get(settings.embedding_backend)
+    return precision is None or exported_folder(settings, source, precision).is_dir()

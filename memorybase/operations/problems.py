@@ -20,11 +20,11 @@ from memorybase import errors
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow
 from memorybase.memory_bases.restore_progress import restore_progress
-from memorybase.models import WebhookEndpoint
+from memorybase.models import IngestionJob, JobState, WebhookEndpoint
 from memorybase.operations import stack_parts
 from memorybase.operations.stack_parts import PartView
+from memorybase.queries import job_lists, statistics
 from memorybase.queries import problems as problem_queries
-from memorybase.queries import statistics
 from memorybase.queries import webhooks as webhook_rows
 from memorybase.queries.problems import COUNT_TO
 from memorybase.queries.webhooks import DeadDeliveries
@@ -35,6 +35,7 @@ from memorybase.services import Services
 OVERDUE = timedelta(minutes=10)
 # A job takes seconds, unless it has a long message: others continue meanwhile, and people see why it is not done.
 LONG = timedelta(minutes=2)
+PROGRESS = timedelta(minutes=1)
 
 _PARTS = [f"`{name}`" for name in stack_parts.WORDS]
 
@@ -138,7 +139,9 @@ class Problem:
     texts: Annotated[int | None, Field(description="Number of different texts among them.")] = None
     sessions: Annotated[int | None, Field(description="Number of sessions with such messages.")] = None
     webhook_id: Annotated[UUID | None, Field(description="The webhook; null for other kinds.")] = None
-    job_id: Annotated[UUID | None, Field(description="The job of a long message; null for other kinds.")] = None
+    job_id: Annotated[
+        UUID | None, Field(description="The job of a long message, or the one that due messages wait for; else null.")
+    ] = None
     fixes: Annotated[tuple[Fix, ...], Field(description="What ends it.")] = ()
 
 
@@ -150,7 +153,17 @@ class Problems:
     total: Annotated[int, Field(description="Number of problems, with those left out.")]
 
 
+class Wait(NamedTuple):
+    """Due messages that wait too long: the oldest, the job that holds them up (a row of job_lists), if one does, and
+    how many messages were ingested lately."""
+
+    oldest: datetime
+    job: AnyRow | None
+    ingested: int
+
+
 MAX_OF_A_KIND = 50
+_HOLDS = {JobState.RUNNING: "still runs", JobState.QUEUED: "is tried again"}
 
 
 def problems(services: Services, user_id: UUID, seconds: float = stack_parts.ANSWER_SECONDS) -> Problems:
@@ -170,8 +183,8 @@ def problems(services: Services, user_id: UUID, seconds: float = stack_parts.ANS
             failed = problem_queries.failed(db, user_id, MAX_OF_A_KIND)
             paused = problem_queries.paused(db, user_id, MAX_OF_A_KIND)
             long = problem_queries.long_jobs(db, user_id, now - LONG, MAX_OF_A_KIND)
-            waiting = problem_queries.waiting_jobs(db, user_id) if long.rows else 0
-            oldest = statistics.oldest_due(db, user_id)
+            wait = _wait(db, user_id, now)
+            waiting = problem_queries.waiting_jobs(db, user_id) if long.rows or wait else 0
             hooks = failing_webhooks(db, user_id)
             full = used_up(db, services.settings, now, user_id)
     except errors.DatabaseUnavailable as error:
@@ -184,8 +197,9 @@ def problems(services: Services, user_id: UUID, seconds: float = stack_parts.ANS
     found += [_failed(row) for row in failed.rows]
     # While a part is down its problem explains the wait, and so does a long job.
     is_explained = long.rows or any(each.kind in {ProblemKind.PART, ProblemKind.RESTORE} for each in found)
-    if oldest is not None and now - oldest > OVERDUE and not is_explained:
-        found.append(_overdue(services, oldest))
+    if wait is not None and not is_explained:
+        held = None if wait.job is None else _held_up(wait.job, wait.oldest, waiting, now)
+        found.append(held or _overdue(services, wait, waiting))
     found += [_long(row, waiting) for row in long.rows]
     found += [_quota(services, each) for each in full]
     found += [_webhook(row) for row in hooks]
@@ -325,14 +339,62 @@ def _iso(moment: datetime | None) -> str | None:
     return None if moment is None else moment.astimezone(UTC).isoformat()
 
 
-def _overdue(services: Services, oldest: datetime) -> Problem:
+def _wait(db: OrmSession, user_id: UUID, now: datetime) -> Wait | None:
+    """Due messages that wait too long. They may be older than their job, which the idle rule or a flush creates."""
+    oldest = statistics.oldest_due(db, user_id)
+    if oldest is None or now - oldest <= OVERDUE:
+        return None
+    created = problem_queries.oldest_job(db, user_id)
+    if created is not None and now - created <= OVERDUE:
+        return None
+    ingested, _ = statistics.ingested_since(db, user_id, now - PROGRESS)
+    return Wait(oldest, job_lists.fetch_holding(db, user_id, now - LONG), ingested)
+
+
+def _overdue(services: Services, wait: Wait, waiting: int) -> Problem:
+    text = "Messages that are due are not ingested, although every part answers. Read the worker's log."
+    if wait.ingested:
+        text = f"{_plural(waiting, 'job')} {'waits' if waiting == 1 else 'wait'} for a worker. "
+        text += f"{_plural(wait.ingested, 'message')} ingested in the last minute. More workers end the wait sooner."
     return Problem(
         kind=ProblemKind.OVERDUE,
         title="Messages wait too long",
-        text="Messages that are due are not ingested, although every part answers. Read the worker's log.",
-        since=oldest,
+        text=text,
+        since=wait.oldest,
         fixes=(Fix(FixAction.RUN_COMMAND, "Copy the command", command=stack_parts.doctor_command(services.settings)),),
     )
+
+
+def _held_up(row: AnyRow, oldest: datetime, waiting: int, now: datetime) -> Problem:
+    """Messages wait too long, and a job is why."""
+    job: IngestionJob = row.IngestionJob
+    size = _plural(job.total, "message")
+    if job.total_chunks:
+        size += f", {job.stored_chunks:,} of {_plural(job.total_chunks, 'chunk')} stored"
+    started = _span(now - (job.started_at or now))
+    said = [f"Session {job.session_id} ({size}): attempt {max(job.attempts, 1)}, started {started} ago."]
+    if job.error:
+        said.append(f"Last error: {_sentence(job.error)}")
+    if job.state == JobState.QUEUED and job.available_at > now:
+        said.append(f"Next attempt in {_span(job.available_at - now)}.")
+    others = waiting - (job.state == JobState.QUEUED)
+    if others:
+        said.append(f"{_plural(others, 'job')} {'waits' if others == 1 else 'wait'} behind it.")
+    return Problem(
+        kind=ProblemKind.OVERDUE,
+        title=f"A job of {row.memory_base_name} {_HOLDS[JobState(job.state)]}, and messages wait",
+        text=" ".join(said),
+        since=oldest,
+        memory_base_id=job.memory_base_id,
+        memory_base_name=row.memory_base_name,
+        job_id=job.id,
+        fixes=(Fix(FixAction.CANCEL, "Cancel", "DELETE", f"/v1/jobs/{job.id}"),),
+    )
+
+
+def _span(span: timedelta) -> str:
+    seconds = max(0, int(span.total_seconds()))
+    return f"{seconds} s" if seconds < 60 else f"{seconds // 60:,} min"
 
 
 def _sentence(text: str | None) -> str:

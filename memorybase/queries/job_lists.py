@@ -200,6 +200,56 @@ def fetch_job_view(db: OrmSession, user_id: UUID, job_id: UUID) -> AnyRow | None
     return db.execute(_jobs().where(Job.id == job_id, own_base(user_id))).one_or_none()
 
 
+def fetch_holding(db: OrmSession, user_id: UUID, before: datetime | None = None) -> AnyRow | None:
+    """Of the user's active jobs the one that others wait for: running before queued, started first.
+
+    With `before` only one that was started before then, or is tried again.
+    """
+    is_queued = sa.case((Job.state == JobState.RUNNING, 0), else_=1)
+    started = _jobs().where(own_base(user_id), IS_ACTIVE, Job.started_at.is_not(None))
+    if before is not None:
+        started = started.where(sa.or_(Job.started_at < before, Job.attempts > 1, Job.outages > 0))
+    return db.execute(started.order_by(is_queued, Job.started_at, Job.id).limit(1)).one_or_none()
+
+
+class Embedded(NamedTuple):
+    """How many chunks a job embedded, and from when to when."""
+
+    chunks: int
+    began: datetime
+    ended: datetime
+
+
+def embedded_lately(db: OrmSession, user_id: UUID, limit: int = 20) -> list[Embedded]:
+    """Of the user's jobs that ended last those that embedded something, by the index on started_at."""
+    found = (
+        sa.select(Job.total_chunks, Job.embedding_at, Job.embedded_at)
+        .join(MemoryBase, MemoryBase.id == Job.memory_base_id)
+        .where(own_base(user_id), Job.state == JobState.DONE, Job.total_chunks > 0, Job.embedded_at.is_not(None))
+        .where(Job.embedding_at.is_not(None), Job.started_at.is_not(None))
+        .order_by(Job.started_at.desc())
+        .limit(limit)
+    )
+    return [Embedded(chunks, began, ended) for chunks, began, ended in db.execute(found) if began and ended]
+
+
+def owners(db: OrmSession, user_id: UUID, ids: Collection[UUID]) -> dict[UUID, str]:
+    """The workers that hold these jobs of the user, without jobs that none holds."""
+    rows = db.execute(
+        sa.select(Job.id, SessionProgress.lease_owner)
+        .join(SessionProgress, SessionProgress.id == Job.progress_id)
+        .join(MemoryBase, MemoryBase.id == Job.memory_base_id)
+        .where(
+            own_base(user_id),
+            Job.id.in_(ids),
+            Job.state == JobState.RUNNING,
+            SessionProgress.lease_until.is_not(None),
+            SessionProgress.lease_owner.is_not(None),
+        )
+    )
+    return {job_id: owner for job_id, owner in rows if owner is not None}
+
+
 def job_views(db: OrmSession, ids: list[UUID]) -> list[AnyRow]:
     """Jobs by id, whoever owns them, without those of memory bases that are being deleted."""
     return list(db.execute(_jobs().where(Job.id.in_(ids), MemoryBase.deleting_at.is_(None))))

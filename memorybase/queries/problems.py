@@ -109,6 +109,12 @@ def long_jobs(db: OrmSession, user_id: UUID, before: datetime, limit: int) -> Ro
     return _first(db, statement, (Job.started_at, Job.id), limit)
 
 
+def oldest_job(db: OrmSession, user_id: UUID) -> datetime | None:
+    """When the oldest of the user's active jobs was created."""
+    active = sa.select(sa.func.min(Job.created_at, type_=UtcDateTime())).join(Base, Base.id == Job.memory_base_id)
+    return db.scalar(active.where(own_base(user_id), IS_ACTIVE))
+
+
 def waiting_jobs(db: OrmSession, user_id: UUID) -> int:
     """The user's queued jobs, up to COUNT_TO."""
     queued = sa.select(Job.id).join(Base, Base.id == Job.memory_base_id)

@@ -42,6 +42,9 @@ class JobView:
     attempts: Attempts
     error: Annotated[str | None, Field(description="Code of the last error; null without one.")]
     created_at: CreatedAt
+    available_at: Annotated[
+        datetime, Field(description="When a worker may take it; of a queued job that is tried again, the next attempt.")
+    ]
     started_at: Annotated[datetime | None, Field(description="When a worker first claimed it; null before.")]
     finished_at: Annotated[datetime | None, Field(description="When it ended; null before.")]
 
@@ -79,6 +82,19 @@ def get_job(services: Services, user_id: UUID, job_id: UUID) -> JobView:
     """Raises NotFound."""
     with services.database.reading() as db:
         return _job(require(job_lists.fetch_job_view(db, user_id, job_id), "job", job_id))
+
+
+def holding_job(services: Services, user_id: UUID) -> JobView | None:
+    """Of the user's active jobs the one that others wait for: running before queued, started first."""
+    with services.database.reading() as db:
+        row = job_lists.fetch_holding(db, user_id)
+    return None if row is None else _job(row)
+
+
+def workers_of(services: Services, user_id: UUID, job_ids: Sequence[UUID]) -> dict[UUID, str]:
+    """The workers that run these jobs, by job."""
+    with services.database.reading() as db:
+        return job_lists.owners(db, user_id, job_ids)
 
 
 def get_jobs(services: Services, job_ids: Sequence[UUID]) -> dict[UUID, JobView]:

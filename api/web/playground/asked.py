@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -28,7 +28,8 @@ HALF_LIVES = (1, 7, 30, 90, 365)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """How to search. half_life: None is as the memory keeps it, 0 is off. corrections: None is the server's default."""
+    """How to search. half_life: None is as the memory keeps it, 0 is off. corrections: None is the server's default.
+    memory: the only one that this side of a comparison searches; None: those of the question."""
 
     mode: str = "hybrid"
     k: int = DEFAULT_K
@@ -36,6 +37,7 @@ class Setting:
     half_life: float | None = None
     corrections: bool | None = None
     weights: PartWeights = field(default_factory=PartWeights)
+    memory: UUID | None = None
 
     @property
     def limit(self) -> float | None:
@@ -50,6 +52,7 @@ class Setting:
             "min": None if self.limit is None else f"{self.limit:g}",
             "recent": None if self.half_life is None else f"{self.half_life:g}",
             "corrections": _flag(self.corrections) or None,
+            "in": None if self.memory is None else str(self.memory),
         }
         factors = {f"w.{part}": f"{value:g}" for part, value in asdict(self.weights).items() if value != 1}
         return {f"{prefix}{name}": value for name, value in (values | factors).items() if value is not None}
@@ -80,6 +83,9 @@ class Asked:
     def of(cls, query: QueryParams) -> Asked:
         """Raises InvalidRequest that names the parameter."""
         a = _setting(query, "", Setting())
+        b = _setting(query, "b.", a) if query.get("compare") else None
+        if b is None:  # alone it searches the memories of the question
+            a = replace(a, memory=None)
         return cls(
             q=query.get("q", "").strip(),
             flow=query.get("flow", ""),
@@ -92,7 +98,7 @@ class Asked:
             budget=int(_number(query, "budget", DEFAULT_BUDGET, 1, MAX_BUDGET)),
             preset=_one_of(query, "preset", tuple(PRESETS), default="token_buffer"),
             a=a,
-            b=_setting(query, "b.", a) if query.get("compare") else None,
+            b=b,
         )
 
     def address(self, **changes: Any) -> dict[str, Any]:
@@ -123,9 +129,14 @@ class Asked:
             "min": f"{b.min_score:g}",
             "recent": "" if b.half_life is None else f"{b.half_life:g}",
             "corrections": _flag(b.corrections),
+            "in": "" if b.memory is None else str(b.memory),
         }
         factors = {f"w.{part}": f"{value:g}" for part, value in asdict(b.weights).items()}
         return {f"b.{name}": value for name, value in (everything | factors).items() if value != ""}
+
+    def searched_by(self, setting: Setting) -> tuple[UUID, ...]:
+        """The memories that this side searches; without any all of the flow, without a flow all."""
+        return self.memories if setting.memory is None else (setting.memory,)
 
     def flow_uuid(self, user_id: UUID) -> UUID | None:
         return flow_id(user_id, self.flow) if self.flow else None
@@ -164,7 +175,7 @@ class Asked:
             query=self.q,
             end_user_id=self.person or None,
             preset=PRESETS[self.preset],
-            memory_base_ids=self.memories,
+            memory_base_ids=self.searched_by(setting),
             recall=RecallOptions(
                 top_k=setting.k,
                 min_score=setting.min_score,
@@ -187,6 +198,7 @@ def _setting(query: QueryParams, prefix: str, default: Setting) -> Setting:
     factors = {
         part: _number(query, f"{prefix}w.{part}", getattr(default.weights, part), 0, MAX_FACTOR) for part in PARTS
     }
+    memory = query.get(f"{prefix}in", "" if inherited.memory is None else str(inherited.memory))
     mode = _one_of(query, f"{prefix}mode", MODES, default=default.mode)
     min_score = default.min_score if mode == default.mode else min_score_of(mode)
     return Setting(
@@ -196,6 +208,7 @@ def _setting(query: QueryParams, prefix: str, default: Setting) -> Setting:
         half_life=None if recent == "" else _number({f"{prefix}recent": recent}, f"{prefix}recent", 0, 0, 36_500),
         corrections=None if corrections == "" else corrections == "1",
         weights=PartWeights(**factors),
+        memory=_uuid(memory) if memory else None,
     )
 
 

@@ -39,8 +39,8 @@ _SEARCH_NOTE = "Gives the results as a message. Choose a flow to get a whole con
 def search_body(asked: Asked, setting: Setting) -> dict[str, Any]:
     """The body of POST /v1/search."""
     scope: dict[str, Any] = {"flow_id": asked.flow} if asked.flow else {"all": True}
-    if asked.memories:
-        scope = {"memory_base_ids": [str(each) for each in asked.memories]}
+    if memories := asked.searched_by(setting):
+        scope = {"memory_base_ids": [str(each) for each in memories]}
     return {
         "query": asked.q,
         **scope,
@@ -56,6 +56,7 @@ def context_body(asked: Asked, setting: Setting) -> dict[str, Any]:
     """The body of POST /v1/context; empty without a flow."""
     if not asked.flow:
         return {}
+    memories = asked.searched_by(setting)
     return {
         "flow_id": asked.flow,
         "session_id": asked.session or NO_SESSION,
@@ -63,7 +64,7 @@ def context_body(asked: Asked, setting: Setting) -> dict[str, Any]:
         "query": asked.q,
         **({"preset": asked.preset} if asked.preset != "token_buffer" else {}),
         **({"end_user_id": asked.person} if asked.person else {}),
-        **({"memory_base_ids": [str(each) for each in asked.memories]} if asked.memories else {}),
+        **({"memory_base_ids": [str(each) for each in memories]} if memories else {}),
         "recall": {"scope": "flow", "min_score": setting.min_score, **_common(asked, setting)},
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, groupby
@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from api.web.corrections import Note, is_outdated, notes
+from api.web.playground.decided import Decision, Refusal, decision, refusal
 from api.web.rendering import score as rounded
 from api.web.rendering import speaker
 from memorybase.keyword_index import scripts
@@ -18,7 +19,7 @@ from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.messages import message_text
 from memorybase.search.exact_matches import text_of
 from memorybase.search.hits import Hit
-from memorybase.search.scoring import ENOUGH_EVIDENCE, MIN_SCORE, PARTS, WEAK, Band, band_of, shares_by_part
+from memorybase.search.scoring import PARTS, WEAK, Band, band_of, shares_by_part
 
 MAX_CHARS = 600  # of a message; longer ones are shown from their matching passage on
 NEIGHBOR_CHARS = 160
@@ -33,6 +34,14 @@ _STEPS = {
     "words": ("Its words, or those beside it, are yours", "Its words are others"),
     "around": ("The conversation around it is about this", "The conversation around it is about something else"),
     "kind": ("Is of the kind that you ask for", "Is long or of another kind: such messages match by chance"),
+}
+_ANSWERS: dict[Refusal | None, str] = {
+    None: "yes, so its best results are recalled in this order",
+    "no_answer": "no, so nothing is recalled",
+    "not_known": "yes, but this result says nothing",
+    "asks_again": "yes, but this result says nothing",
+    "lacks_name": "yes, by a rare name alone, which this result lacks",
+    "behind": "yes, but this result is too far behind the best one in the order",
 }
 _NOT_KNOWN = "Says only that something is not known"
 _ASKED_BEFORE = "Only asks the question again"
@@ -50,7 +59,7 @@ class Piece:
 class Step:
     """One step of a walk: what it adds, and where it begins and ends on the axis, in percent."""
 
-    part: str  # start, a part of the score, age, order, answers, or score
+    part: str  # start, a part of the score, age, reranker, order, answers, own, or score
     text: str
     amount: str
     left: float = 0.0
@@ -68,8 +77,9 @@ class Shown:
     after: str
     band: Band
     is_given: bool
-    parts: list[tuple[str, float]]  # for a bar: what raises the score, then what lowers it
+    parts: list[tuple[str, float]]  # for a bar: the score, divided among what raises it, and what was lent to it
     steps: list[Step]
+    decision: Decision | None
     notes: list[Note]  # of corrections
     why_first: str  # whatever its score; empty for most
 
@@ -81,10 +91,16 @@ class Shown:
     def speaker(self) -> str:
         return speaker(self.hit.sender_name or self.hit.role)
 
+    @property
+    def own_score(self) -> float | None:
+        """The score before another message lent or took the place; None if it is the score."""
+        own = (self.hit.parts or {}).get("own_score")
+        return None if own == self.hit.score else own
+
 
 def show(hits: Sequence[Hit], query: str, analyzer: Analyzer, *, limit: float, is_dense: bool) -> list[Shown]:
     terms = frozenset(analyzer.asked(query).terms)
-    listed = {hit.message_id for hit in hits}
+    listed = {hit.message_id: hit for hit in hits}
     return [_shown(hit, terms, analyzer, listed, limit=limit, is_dense=is_dense) for hit in hits]
 
 
@@ -123,11 +139,11 @@ def _terms(word: str, analyzer: Analyzer) -> frozenset[str]:
 
 
 def _shown(
-    hit: Hit, terms: frozenset[str], analyzer: Analyzer, listed: set[UUID], *, limit: float, is_dense: bool
+    hit: Hit, terms: frozenset[str], analyzer: Analyzer, listed: Mapping[UUID, Hit], *, limit: float, is_dense: bool
 ) -> Shown:
     pieces = marked(excerpt(hit), terms, analyzer)
     words = list(dict.fromkeys(piece.text.casefold() for piece in pieces if piece.marked))
-    shares = _shares(hit.parts or {})
+    steps = walk(hit.parts or {}, hit.score, words)
     return Shown(
         hit=hit,
         text=pieces,
@@ -135,12 +151,26 @@ def _shown(
         after=_turn(hit.after[0]) if hit.after else "",
         band=COSINE if is_dense else band_of(hit.score),
         is_given=hit.score >= limit,
-        parts=[(part, share) for part, share in shares.items() if share > 0]
-        + [("against", -share) for share in shares.values() if share < 0],
-        steps=walk(hit.parts or {}, hit.score, words),
+        parts=divided(hit.parts or {}, hit.score),
+        steps=steps,
+        decision=decision(hit, steps, listed),
         notes=notes(hit, listed),
         why_first=text_of(hit.exact_match, hit.reply_to),
     )
+
+
+def divided(parts: dict[str, Any], score: float) -> list[tuple[str, float]]:
+    """The score divided among the parts that raise it, then what another message lent: a lower score is never longer.
+
+    Empty if the score is a cosine alone.
+    """
+    if "signals" not in parts:
+        return []
+    own = min(parts.get("own_score", score), score)
+    raises = {part: share for part, share in _shares(parts).items() if share > 0}
+    whole = sum(raises.values())
+    found = [(part, own * share / whole) for part, share in raises.items()] or [("start", own)]
+    return [*found, ("lent", score - own)] if score > own else found
 
 
 def excerpt(hit: Hit) -> str:
@@ -174,32 +204,23 @@ def walk(parts: dict[str, Any], score: float, words: Sequence[str]) -> list[Step
     if (parts.get("recency") or 1) != 1:
         steps.append(Step("age", "Is older: part of its share fades", f"\N{MULTIPLICATION SIGN}{parts['recency']:.2f}"))
     if "reranker" in parts:
-        steps.append(Step("age", "The reranker's score replaces it", f"{parts['reranker']:.2f}"))
+        steps.append(Step("reranker", "The reranker's score replaces it", f"{parts['reranker']:.2f}"))
     elif parts.get("evidence") is not None:
         steps += _decisions(parts, at, score)
     if parts.get("own_score", score) != score:
-        steps.append(Step("age", f"Its own score, {_why_moved(parts)}", rounded(parts["own_score"])))
+        steps.append(Step("own", f"Its own score, {_why_moved(parts)}", rounded(parts["own_score"])))
     return [*steps, Step("score", "Score", rounded(score))]
 
 
 def _why_moved(parts: dict[str, Any]) -> str:
     if parts.get("echo_of"):
         return "lowered since it repeats an earlier message"
-    return "before it moved to another place"
+    return "before it took the place of another message"
 
 
 def _decisions(parts: dict[str, Any], logit: float, score: float) -> list[Step]:
     """The message's share in the order, whether the store answers, and which of the two decided."""
-    if parts["evidence"] < ENOUGH_EVIDENCE:
-        decided = "no, so nothing is recalled"
-    elif parts["signals"].get("says_nothing", {}).get("value"):
-        decided = "yes, but this result says nothing"
-    elif parts.get("lacks_name"):
-        decided = "yes, by a rare name alone, which this result lacks"
-    elif parts.get("own_score", score) < MIN_SCORE:
-        decided = "yes, but this result is too far behind the best one in the order"
-    else:
-        decided = "yes, so its best results are recalled in this order"
+    decided = _ANSWERS[refusal(parts, score)]
     share = (parts.get("recency") or 1) / (1 + math.exp(-logit))
     return [
         Step("order", "Order: its share among all results", percent(share)),

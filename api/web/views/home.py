@@ -21,12 +21,14 @@ from memorybase.ingestion import flush
 from memorybase.memory_bases import dead_letters, manage, regenerate
 from memorybase.memory_bases.dead_letters import DeadLetterAction
 from memorybase.operations import health, stack_parts
-from memorybase.operations.problems import FixAction, problems
+from memorybase.operations.problems import FixAction, Problems, problems
 from memorybase.operations.stack_parts import PartView
 from memorybase.queries.coverage import SearchState
 from memorybase.queries.dead_letters import DeadLetterFilter
+from memorybase.read_models import jobs as work
 from memorybase.read_models import overview as overviews
 from memorybase.read_models import titles
+from memorybase.read_models.jobs import JobView
 from memorybase.read_models.latest_runs import LatestRun
 from memorybase.read_models.onboarding import onboarding
 from memorybase.read_models.overview import Overview, OverviewBucket, Window
@@ -59,6 +61,7 @@ async def home(visit: Visitor, window: str = "", guide: str = "") -> Response:
     if begins and steps is not None and not steps.captured:  # the overview may be of before the first run
         return first_minute.enter(visit)
     values = await _overview_values(visit, found, chosen)
+    outlook["held"] = await _held(visit, seen)
     return visit.page(
         "home.html",
         place="home",
@@ -74,7 +77,7 @@ async def home(visit: Visitor, window: str = "", guide: str = "") -> Response:
 @router.get("/home/problems")
 async def live_problems(visit: Visitor) -> Response:
     seen, outlook = await asyncio.gather(_or_none(visit, problems, visit.deadlines.part), _outlook(visit))
-    return visit.live("home_problems.html", seen=seen, **outlook)
+    return visit.live("home_problems.html", seen=seen, held=await _held(visit, seen), **outlook)
 
 
 @router.get("/home/overview")
@@ -183,6 +186,19 @@ async def _or_none(visit: Visit, function: Callable[..., Result], *args: Any) ->
         return await visit.within(visit.deadlines.home, function, *args)
     except (TimeoutError, errors.EnvironmentFailure):
         return None
+
+
+async def _held(visit: Visit, seen: Problems | None) -> dict[UUID, tuple[JobView, str]]:
+    """The jobs that problems are about, with the title of the session of each."""
+    found: dict[UUID, tuple[JobView, str]] = {}
+    for job_id in [each.job_id for each in seen.problems if each.job_id is not None] if seen else ():
+        try:
+            job = await visit.within(visit.deadlines.home, work.get_job, job_id)
+            named = await visit.within(visit.deadlines.home, titles.session_titles, [(job.flow_id, job.session_id)])
+        except (TimeoutError, errors.EnvironmentFailure, errors.NotFound):
+            continue
+        found[job_id] = (job, titles.title_of(named, job.flow_id, job.session_id))
+    return found
 
 
 async def _outlook(visit: Visit) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.job_words import facts_of
 from api.web.views.memory_frame import sentence
 from api.web.visits import Visit, Visitor
 from memorybase import errors
@@ -111,10 +112,14 @@ async def results(visit: Visitor, pair: Annotated[list[str], Form()]) -> Respons
 
 
 @router.post("/jobs/cancel")
-async def cancel(visit: Visitor, job: Annotated[list[UUID] | None, Form()] = None) -> Response:
-    """Cancel the chosen jobs, with a result for each."""
+async def cancel(
+    visit: Visitor,
+    job: Annotated[list[UUID] | None, Form()] = None,
+    only: Annotated[UUID | None, Form()] = None,
+) -> Response:
+    """Cancel the chosen jobs, with a result for each; or the one whose button it is."""
     outcomes: list[tuple[work.JobView | None, str]] = []
-    for job_id in (job or [])[:PAGE]:
+    for job_id in [only] if only is not None else (job or [])[:PAGE]:
         try:
             found = await visit.read(work.get_job, job_id)
             await visit.write(regenerate.cancel_job, job_id)
@@ -175,6 +180,8 @@ async def _values(visit: Visit) -> dict[str, Any]:
         wanted = JobState(state) if state in set(JobState) else None
         page = await visit.read(work.list_jobs, memory, PageRequest(size=PAGE, cursor=cursor), state=wanted)
         listed, total, following = page.items, page.total, page.next_cursor
+    ids = [each.id for each in listed if each.state == JobState.RUNNING]
+    workers = await visit.read(work.workers_of, ids) if ids and visit.may("admin") else {}
     kept = [(name, value) for name, value in asked.items() if name not in {"seen", "cursor"} and value]
     failing = (text.example.message for group in found.causes for text in group.texts)
     named = {(each.flow_id, each.session_id) for each in (*listed, *failing) if each is not None}
@@ -185,7 +192,9 @@ async def _values(visit: Visit) -> dict[str, Any]:
         "state": state,
         "found": found,
         "causes": CAUSES,
-        "active": running.total + queued.total,
+        "running": running.total,
+        "queued": queued.total,
+        "facts": {each.id: facts_of(each, workers.get(each.id), running.total) for each in listed},
         "listed": listed,
         "total": total,
         "following": following,

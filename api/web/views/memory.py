@@ -14,10 +14,11 @@ from api.web.views import memory_facts, memory_map, memory_messages, memory_over
 from api.web.views.memory_frame import sentence, status_values
 from api.web.visits import Visit, Visitor
 from memorybase import errors
+from memorybase.embedding import loads_at_once
 from memorybase.ingestion import flush
 from memorybase.memory_bases import consistency, manage, planned_deletion, regenerate
 from memorybase.memory_bases.consistency import Mismatch
-from memorybase.read_models import memory_bases
+from memorybase.read_models import memory_bases, rebuild_costs
 from memorybase.read_models.memory_bases import MemoryBaseView
 from memorybase.services import Services
 from memorybase.vector_stores import VECTOR_STORES, VectorStoreName
@@ -75,15 +76,37 @@ async def sync(visit: Visitor, memory_base_id: UUID) -> Response:
     return visit.done(f"/memories/{memory_base_id}", text if sessions else "Nothing waits.")
 
 
+@router.get("/memories/{memory_base_id}/rebuild")
+async def rebuild_options(visit: Visitor, memory_base_id: UUID) -> Response:
+    """What the dialog of a rebuild asks and says, once it is opened."""
+    memory = await visit.read(memory_bases.get_memory_base, memory_base_id)
+    cost = await visit.read(rebuild_costs.rebuild_cost, memory_base_id)
+    models = await visit.read(_models, memory.embedding_model)
+    return visit.fragment("memory_rebuild.html", memory=memory, cost=cost, models=models)
+
+
 @router.post("/memories/{memory_base_id}/rebuild")
 async def rebuild(
-    visit: Visitor, memory_base_id: UUID, vector_store: Annotated[VectorStoreName | None, Form()] = None
+    visit: Visitor,
+    memory_base_id: UUID,
+    vector_store: Annotated[VectorStoreName | None, Form()] = None,
+    embedding_model: Annotated[str, Form()] = "",
 ) -> Response:
+    here, model = f"/memories/{memory_base_id}", embedding_model or None
     try:
-        await visit.write(regenerate.regenerate, memory_base_id, vector_store=vector_store)
+        await visit.write(regenerate.regenerate, memory_base_id, embedding_model=model, vector_store=vector_store)
     except errors.BuildActive:
-        return visit.done(f"/memories/{memory_base_id}", "A rebuild is running already.")
-    return visit.done(f"/memories/{memory_base_id}", "The rebuild has started.")
+        return visit.done(here, "A rebuild is running already.")
+    except (errors.InvalidRequest, errors.ModelUnavailable) as error:
+        return visit.done(here, f"Not started: {sentence(error)}")
+    return visit.done(here, "The rebuild has started. Searches go on with the vectors of today until it is done.")
+
+
+def _models(services: Services, _user_id: UUID, current: str) -> list[tuple[str, bool]]:
+    """The models that may be chosen, that of today first, and whether each is prepared."""
+    settings = services.settings
+    names = dict.fromkeys([current, settings.embedding_model, *settings.allowed_embedding_models])
+    return [(name, name == current or loads_at_once(settings, name)) for name in names]
 
 
 @router.post("/memories/{memory_base_id}/rebuild/stop")

@@ -7,11 +7,13 @@ from typing import Any
 from fastapi.responses import Response
 
 from api.web.memory_state import state_of
+from api.web.rendering import address, plural
 from api.web.visits import Visit
 from memorybase import errors
 from memorybase.database.paging import PageRequest
+from memorybase.models import JobState
 from memorybase.queries.base_sessions import BaseSessionQuery, SessionState
-from memorybase.read_models import memory_bases, sessions
+from memorybase.read_models import jobs, memory_bases, sessions
 from memorybase.read_models.memory_bases import MemoryBaseView
 
 TABS = (
@@ -35,7 +37,25 @@ async def status_values(visit: Visit, memory: MemoryBaseView) -> dict[str, Any]:
         if memory.sessions <= COUNTED_SESSIONS:
             pending = BaseSessionQuery(state=SessionState.PENDING)
             waiting = (await visit.read(memory_bases.list_base_sessions, memory.id, PageRequest(size=1), pending)).total
-    return {"memory": memory, "state": state_of(memory), "building": building, "waiting": waiting}
+    held = await _held(visit, memory) if memory.pending_messages else None
+    return {"memory": memory, "state": state_of(memory), "building": building, "waiting": waiting, "held": held}
+
+
+async def _held(visit: Visit, memory: MemoryBaseView) -> tuple[str, str] | None:
+    """What messages wait for while the memory has jobs, in words, and where these jobs are listed."""
+    of_memory = address("/jobs", tab="running", memory=str(memory.id))
+    one = PageRequest(size=1)
+    running = (await visit.read(jobs.list_jobs, memory.id, one, state=JobState.RUNNING)).total
+    queued = (await visit.read(jobs.list_jobs, memory.id, one, state=JobState.QUEUED)).total
+    waits = f"{plural(queued, 'job')} {'is' if queued == 1 else 'are'} queued" if queued else ""
+    if running:
+        return f"{plural(running, 'job')} {'runs' if running == 1 else 'run'}{waits and ', '}{waits}", of_memory
+    if not queued:
+        return None
+    first = await visit.read(jobs.holding_job)
+    if first is None or first.memory_base_id == memory.id:
+        return waits, of_memory
+    return f"{waits} behind a job of {first.memory_base_name}", address("/jobs", tab="running")
 
 
 async def memory_page(visit: Visit, template: str, memory: MemoryBaseView, tab: str, **values: Any) -> Response:

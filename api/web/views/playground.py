@@ -134,16 +134,15 @@ async def model_is_given(visit: Visitor) -> Response:
     """What a model would be given with setting A."""
     ask = await _asked(visit)
     flow = ask.flow_uuid(visit.principal.user_id)
-    if flow is None:
-        return visit.fragment("playground_given.html", ask=ask, given=None, failure=None)
+    found, failure, is_refused = None, None, False
     seconds = visit.deadlines.search
     try:
-        found = await visit.within(seconds, _given, ask, flow)
+        found = None if flow is None else await visit.within(seconds, _given, ask, flow)
+    except errors.QuotaExceeded:  # the results beside it say so
+        is_refused = True
     except (errors.EnvironmentFailure, errors.CallerError, TimeoutError) as error:
-        return visit.fragment(
-            "playground_given.html", ask=ask, given=None, failure=await _failure(visit, error, seconds)
-        )
-    return visit.fragment("playground_given.html", ask=ask, given=found, failure=None)
+        failure = await _failure(visit, error, seconds)
+    return visit.fragment("playground_given.html", ask=ask, given=found, failure=failure, is_refused=is_refused)
 
 
 @router.post("/playground/label")
@@ -292,7 +291,8 @@ async def _side(visit: Visit, ask: Asked, setting: Setting) -> dict[str, Any]:
     """The rows of one setting, or why there are none."""
     if not ask.q:
         return {"rows": [], "took_ms": 0.0}
-    seconds = visit.deadlines.several if ask.memories or not ask.flow else visit.deadlines.search
+    is_several = bool(ask.searched_by(setting)) or not ask.flow
+    seconds = visit.deadlines.several if is_several else visit.deadlines.search
     try:
         answer = await visit.within(seconds, _find, ask, setting)
     except (errors.EnvironmentFailure, TimeoutError) as error:
@@ -315,8 +315,9 @@ async def _side(visit: Visit, ask: Asked, setting: Setting) -> dict[str, Any]:
 def _find(services: Services, user_id: UUID, ask: Asked, setting: Setting) -> SearchResults:
     request = ask.search(setting)
     flow = ask.flow_uuid(user_id)
-    if ask.memories or flow is None:
-        return search.search_several(services, user_id, request, ask.memories or None)
+    memories = ask.searched_by(setting)
+    if memories or flow is None:
+        return search.search_several(services, user_id, request, memories or None)
     return search.search(services, user_id, replace(request, flow_id=flow))
 
 

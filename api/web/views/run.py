@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from api.web import timeline
-from api.web.bubbles import Bubble, bubbles, texts_and_parts
+from api.web import model_input, timeline
+from api.web.bubbles import Bubble, bubbles
+from api.web.model_input import Read
 from api.web.rendering import address
 from api.web.visits import Visit, Visitor
 from memorybase import errors, ids
@@ -64,6 +64,7 @@ async def run(visit: Visitor, flow: str, id: str, memory: UUID | None = None) ->
     story = await _story(visit, flow, id)
     if visit.is_fragment:
         return visit.live("run_timeline.html", **_timeline(story, memory))
+    inputs = await _inputs(visit, story)
     shown_flow = await visit.read(sessions.get_flow, story.flow_id)
     return visit.page(
         "run.html",
@@ -76,6 +77,8 @@ async def run(visit: Visitor, flow: str, id: str, memory: UUID | None = None) ->
         reasons=REASONS,
         flags=FLAGS,
         advice=_advice,
+        inputs=inputs,
+        unlisted=model_input.unlisted,
         titles=await visit.read(titles.session_titles, _sessions_of(story)),
         version="",
         **_timeline(story, memory),
@@ -83,24 +86,15 @@ async def run(visit: Visitor, flow: str, id: str, memory: UUID | None = None) ->
 
 
 @router.get("/run/input")
-async def model_input(visit: Visitor, flow: str, id: str, node: str) -> Response:  # noqa: A002 - in the address
-    """The messages as they were sent to a node's model."""
+async def whole_text(visit: Visitor, flow: str, id: str, node: str, number: int) -> Response:  # noqa: A002 - in the address
+    """The whole text of one message that was sent to a node's model."""
     user_id = visit.principal.user_id
     given = ids.CallerId.of(user_id, "run", id)
     memory = await visit.read(record.run_memory, ids.flow_id(user_id, flow), given)
     use = next((each for each in memory.nodes if each.node_id == node), None)
-    if use is None:
-        raise errors.NotFound("There is no such node in this run", field="node", value=node)
-    sent = [
-        {
-            "role": message.get("role") or message.get("type", ""),
-            "kind": source["kind"],
-            "tokens": source["tokens"],
-            "text": "\n\n".join(chain(*texts_and_parts(message.get("content")))),
-        }
-        for message, source in zip(use.messages, use.sources, strict=True)
-    ]
-    return visit.fragment("run_input.html", sent=sent)
+    if use is None or not 0 <= number < len(use.messages):
+        raise errors.NotFound("There is no such message in this run", field="number", value=str(number))
+    return visit.fragment("run_input.html", text=model_input.text_of(use.messages[number]))
 
 
 @router.post("/run/ingest")
@@ -118,6 +112,15 @@ async def _story(visit: Visit, flow: str, run_id: str) -> RunStory:
     user_id = visit.principal.user_id
     given = ids.CallerId.of(user_id, "run", run_id)
     return await visit.read(run_story.run_story, ids.flow_id(user_id, flow), given)
+
+
+async def _inputs(visit: Visit, story: RunStory) -> dict[str, list[Read]]:
+    """What the model of each node read, by node."""
+    given = {node.node_id: node.given for node in story.nodes if node.given is not None}
+    if not given:
+        return {}
+    memory = await visit.read(record.run_memory, story.flow_id, story.run_id)
+    return {use.node_id: model_input.read_by(use, given[use.node_id]) for use in memory.nodes if use.node_id in given}
 
 
 async def _bubbles(visit: Visit, story: RunStory) -> list[Bubble]:

@@ -11,9 +11,11 @@ from fastapi.responses import RedirectResponse, Response
 from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.operations import health, stack_parts
-from memorybase.operations.problems import OVERDUE
+from memorybase.operations.problems import Problem, ProblemKind, problems
 from memorybase.operations.stack_parts import PartView
 from memorybase.services import Services
+
+OF_THE_WORKER = {ProblemKind.OVERDUE, ProblemKind.LONG}
 
 router = APIRouter(include_in_schema=False)
 
@@ -37,16 +39,19 @@ async def live(visit: Visitor) -> Response:
 async def _values(visit: Visit) -> dict[str, Any]:
     found = await visit.read(_look, visit.deadlines.health)
     lag: float | None = None
+    waits: Problem | None = None
     if all(part.ok for part in found if part.name == "database"):
         try:
             lag = await visit.within(visit.deadlines.lag, health.oldest_pending_seconds)
+            seen = await visit.within(visit.deadlines.lag, problems, visit.deadlines.part)
+            waits = next((each for each in seen.problems if each.kind in OF_THE_WORKER), None)
         except (TimeoutError, errors.EnvironmentFailure):
             lag = None
     return {
         "parts": found,
         "away": [part for part in found if not part.ok],
         "lag": lag,
-        "overdue": OVERDUE.total_seconds(),
+        "waits": waits,
     }
 
 

@@ -134,14 +134,14 @@ def _ordered(marked: dict[UUID, Hit], hits: Sequence[Hit], found: Iterable[Corre
         if moves and order.index(newer) > order.index(older):
             order.remove(newer)
             order.insert(order.index(older), newer)
-            marked[newer] = _raised(marked[newer], marked[older].score)
+            marked[newer] = _raised(marked[newer], marked[older])
     return [marked[message_id] for message_id in order]
 
 
-def _raised(hit: Hit, score: float) -> Hit:
-    """The hit with this score, and its own among the parts."""
-    parts = None if hit.parts is None else {"own_score": hit.score, **hit.parts}
-    return replace(hit, score=max(hit.score, score), parts=parts)
+def _raised(hit: Hit, older: Hit) -> Hit:
+    """The hit with the score of the earlier one, and among the parts its own and whose place it took."""
+    parts = None if hit.parts is None else {"own_score": hit.score, **hit.parts, "place_of": older.message_id}
+    return replace(hit, score=max(hit.score, older.score), parts=parts)
 
 
 class Likeness:

@@ -52,6 +52,23 @@ def test_the_later_value_is_first_and_each_message_leads_to_the_other(window: Wi
     expect(reader.page.locator("li.hit:target")).to_contain_text("now 250 ms")
 
 
+def test_why_names_the_message_whose_place_the_later_one_took_and_its_own_score(window: Window) -> None:
+    reader = window()
+    reader.open(VALUE)
+    later, earlier = reader.page.locator("li.hit").all()[:2]
+    expect(later.locator(".score")).to_contain_text("own 0.")
+    expect(earlier.locator(".score")).not_to_contain_text("own")
+    later.get_by_text(re.compile("^Why ")).click()
+    decided = later.locator(".decided")
+    expect(decided).to_contain_text("It took the place and the score of the message that it corrects")
+    expect(later.locator(".walk .decides")).to_contain_text("Its own score, before it took the place of another")
+    decided.get_by_role("link", name=SAID[0][2]).click()
+    expect(reader.page.locator("li.hit:target")).to_contain_text("is 300 ms")
+    earlier.get_by_text(re.compile("^Why ")).click()
+    expect(earlier.locator(".decided")).to_contain_text("Most of it: ")
+    expect(reader.page.get_by_label("Legend of the bars")).to_contain_text("Lent by another message")
+
+
 def test_a_message_that_is_not_listed_has_a_page(window: Window) -> None:
     reader = window()
     reader.open(VALUE + "&k=1")

@@ -4,22 +4,38 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 
 import pytest
-from harness.browser import IN_EVERY_LOOK, Reader
+from harness import running
+from harness.browser import IN_EVERY_LOOK, Reader, reader
 from harness.buried import add_dead_letters
 from harness.chroma import delete_collections_of
-from harness.stack import EmbeddedStack
+from harness.constants import PATIENT
+from harness.stack import KEY, EmbeddedStack
 from memorybase_client import Client
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
+from memorybase.embedding import registry
+from memorybase.embedding.source import DEFAULT_MODEL, find_source
+from memorybase.settings import Settings
 from memorybase.vectors.chroma import ChromaStore
 
 pytestmark = pytest.mark.slow  # a browser
 
 Window = Callable[..., Reader]
+
+
+@pytest.fixture
+def other_model(tmp_path: Path) -> str:
+    """The default model's files in a folder, prepared."""
+    folder = tmp_path / "all-MiniLM-L6-v2"
+    shutil.copytree(find_source(DEFAULT_MODEL).folder, folder)
+    registry.prepare(Settings(), str(folder))
+    return str(folder)
 
 
 def memory(client: Client, name: str, sessions: int = 3, threshold: int = 2, **fields: object) -> str:
@@ -272,3 +288,44 @@ def test_the_pages_are_accessible(
         fits = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
         assert opened.page.evaluate(fits), path
     client.delete_webhook(hook)
+
+
+def test_facts_without_a_model_say_how_to_name_one(window: Window, client: Client) -> None:
+    base = memory(client, "Without facts", sessions=1, threshold=50)
+    opened = window()
+    opened.open(f"/memories/{base}?tab=facts")
+    page = opened.page
+    expect(page.get_by_text("No facts are derived: this server has no language model.")).to_be_visible()
+    expect(page.get_by_role("region", name="Code")).to_contain_text("export MEMORYBASE_DISTILLER=openai")
+    expect(page.get_by_label("Search facts")).to_have_count(0)  # there is nothing to search
+    assert opened.findings() == []
+
+
+def test_a_rebuild_asks_which_model_and_says_what_it_costs(
+    browser: Browser, other_model: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    stack = EmbeddedStack(tmp_path_factory.mktemp("models"))
+    stack.values |= PATIENT
+    stack.changes |= {"MEMORYBASE_ALLOWED_EMBEDDING_MODELS": json.dumps([other_model, "nobody/away"])}
+    with running(stack), Client(stack.url, KEY) as client, reader(browser, stack.url) as opened:
+        base = memory(client, "Models", sessions=1)
+        client.wait_until_searchable(base)
+        opened.sign_in(KEY)
+        opened.open(f"/memories/{base}")
+        opened.page.get_by_role("button", name="Rebuild…").click()
+        question = opened.page.get_by_role("dialog", name="Rebuild Models?")
+        expect(question).to_contain_text(re.compile(r"2 chunks are embedded again: about [\d.]+ s at the rate of"))
+        expect(question).to_contain_text("Searches go on with the vectors of today")
+        choice = question.get_by_label("Embedding model")
+        assert choice.get_by_role("option").all_text_contents() == [
+            "all-MiniLM-L6-v2 (as today)",
+            other_model,
+            "nobody/away (is prepared first)",
+        ]
+        assert opened.findings() == []
+        choice.select_option(value=other_model)
+        question.get_by_role("button", name="Rebuild", exact=True).click()
+        expect(opened.page.locator(".notice")).to_contain_text("The rebuild has started.")
+        client.wait_until_searchable(base)
+        opened.open(f"/memories/{base}?tab=settings")
+        expect(opened.page.get_by_text(other_model)).to_be_visible(timeout=120_000)

@@ -76,6 +76,21 @@ class TestResults:
             value = 0.0 if score == "<0.01" else float(score)
             assert abs(float(fill.get_attribute("width") or "0") / 64 - value) < 0.011
 
+    def test_a_lower_score_never_has_a_longer_bar_of_parts(self, window: Window) -> None:
+        reader = window()
+        reader.open(ASKED)
+        reader.page.get_by_text(re.compile("that fits? less")).click()
+        bars = reader.page.locator("li.hit").evaluate_all(
+            """hits => hits.map(hit => [
+                Number(hit.querySelector(".score .fill").getAttribute("width")),
+                [...hit.querySelectorAll(".hit-bar rect:not(.track)")]
+                    .reduce((sum, each) => sum + each.width.baseVal.value, 0),
+            ])"""
+        )
+        assert len(bars) > 3
+        lengths = [length for _, length in sorted(bars)]
+        assert lengths == pytest.approx(sorted(lengths), abs=2)  # pixels
+
     def test_nonsense_fits_nothing(self, window: Window) -> None:
         reader = window()
         reader.open("/playground?q=quantum+chromodynamics+lattice&flow=harbour")
@@ -160,6 +175,25 @@ class TestSettings:
         reader.settle()
         expect(b.locator("li.hit")).to_have_count(1)
 
+    def test_memory_x_is_compared_with_memory_y(self, window: Window, client: Client) -> None:
+        answers = client.create_memory_base(name="Only answers", flow_id="harbour", capture="outputs", threshold=50)
+        client.flush_memory_base(answers.id, wait=60)
+        reader = window()
+        reader.open(f"{ASKED}&compare=1")
+        a, b = (reader.page.get_by_role("region", name=f"Results of {side}") for side in "AB")
+        asked_before = "Which berth has shore power for my boat?"
+        with reader.page.expect_response(re.compile(f"b.in={answers.id}")):
+            reader.page.get_by_label("B searches").select_option(label="Only answers · all-MiniLM-L6-v2")
+        reader.settle()
+        expect(b.get_by_role("status")).to_contain_text("B · Only answers")
+        expect(a.locator(".hit-text", has_text=asked_before).first).to_be_attached()
+        expect(b.locator(".hit-text", has_text=asked_before)).to_have_count(0)
+        expect(a.get_by_text("gone").first).to_be_attached()
+        reader.page.reload()  # the address has it
+        reader.settle()
+        expect(b.locator(".hit-text", has_text=asked_before)).to_have_count(0)
+        client.delete_memory_base(answers.id)
+
 
 class TestGiven:
     def test_what_the_model_gets_its_tokens_and_what_is_left_out(self, window: Window) -> None:
@@ -180,6 +214,24 @@ class TestGiven:
         reader.open(f"/playground?q=which+berth+has+shore+power&memory={base.id}")
         expect(reader.page.get_by_label("Flow", exact=True)).to_have_value("harbour")
         expect(reader.page.get_by_role("complementary", name="The model is given")).to_contain_text("of 600 tokens")
+
+
+class TestQuota:
+    def test_a_used_up_quota_is_said_once_with_the_way_to_it(self, window: Window, client: Client) -> None:
+        key = client.create_key(name="few searches", scopes=["read"], quotas={"searches_per_minute": 0})
+        reader = window(key=key.secret)
+        reader.open(ASKED)
+        refused = reader.page.get_by_role("alert")
+        expect(refused).to_have_count(1)
+        expect(refused).to_contain_text("The quota of searches a minute is used up: 0 for this key.")
+        expect(refused).to_contain_text(re.compile(r"Try again in [\d.]+ s\."))
+        expect(refused).not_to_contain_text("+00:00")
+        given = reader.page.get_by_role("complementary", name="The model is given")
+        expect(given).to_contain_text("Not asked: the quota is used up.")
+        reader.open(f"{ASKED}&compare=1")
+        expect(reader.page.get_by_role("alert")).to_have_count(1)
+        reader.page.get_by_role("link", name="Quotas and what is used").click()
+        expect(reader.page).to_have_url(re.compile("/settings/usage$"))
 
 
 class TestCode:

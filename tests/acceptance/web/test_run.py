@@ -93,15 +93,24 @@ def test_a_run_shows_what_was_asked_given_and_answered(window: Window, client: C
     folded.locator("summary").click()
     expect(folded.get_by_text('"power": true')).to_be_visible()
 
-    answer.get_by_text("What the model read").click()
+    # What the model read stands there once, each memory with its day.
+    expect(answer.get_by_role("heading", name="What the model read")).to_be_visible()
     expect(answer.get_by_text("Memories of earlier conversations")).to_be_visible()
+    expect(answer.get_by_text(BERTH)).to_have_count(1)
+    expect(answer.get_by_role("listitem").filter(has_text=BERTH).last.locator("time")).to_be_visible()
 
     # The steps are there in order, and the run before and after is one key away.
-    expect(page.locator("#run-state")).to_contain_text("Searchable after")
+    expect(page.locator("#run-state")).to_contain_text("Ingested after")
     steps = page.get_by_role("table", name=re.compile("Steps in")).get_by_role("rowheader").all_inner_texts()
     assert steps[0] == "Captured"
     assert steps[-4:] == ["In the queue", "Embedded", "Written, read back", "Searchable"]
     expect(page.get_by_text(re.compile(r"Ingested [\d.]+ (ms|s|min) after the capture"))).to_be_visible()
+    reader.open(f"/conversations?tab=runs&flow={flow}")
+    expect(page.get_by_role("row").filter(has_text=QUESTION)).to_contain_text(
+        re.compile(r"Ingested after [\d.]+ (ms|s)")
+    )
+    expect(page.get_by_text("Searchable in")).to_have_count(0)  # which reads as a promise for the future
+    reader.open(address(flow, "run-2"))
     page.locator("body").press("j")
     expect(page.get_by_role("heading", level=1)).to_have_text("Thanks")
     page.locator("body").press("k")
@@ -110,6 +119,19 @@ def test_a_run_shows_what_was_asked_given_and_answered(window: Window, client: C
     expect(page.get_by_role("heading", level=1)).to_have_text("Hello")
     page.go_back()
     expect(page.get_by_role("heading", level=1)).to_have_text(QUESTION)
+
+
+def test_a_long_message_that_a_model_read_opens_in_place(window: Window, client: Client, flow: str) -> None:
+    said_before = "Berth by berth: " + "the harbour has power. " * 60 + "That is all."
+    client.capture_run(flow, session_id="goran", run_id="run-1", messages=[said("user", said_before)])
+    give(client, flow, "run-2")
+    reader = window()
+    reader.open(address(flow, "run-2"))
+    node = reader.page.get_by_role("region", name="Node answer")
+    expect(node.get_by_text("Berth by berth:")).to_have_count(1)
+    expect(node.get_by_text("That is all.")).to_have_count(0)
+    node.get_by_text("The whole text").click()
+    expect(node.get_by_text("That is all.")).to_be_visible()
 
 
 def test_a_run_waits_in_a_memory_that_is_off(window: Window, client: Client, flow: str) -> None:
@@ -133,7 +155,7 @@ def test_a_waiting_run_becomes_searchable_while_the_page_is_open(window: Window,
     expect(page.locator(".columns > .stack")).to_have_count(1)  # no model's memory was recorded: there is no panel
     page.get_by_role("button", name="Ingest now").click()
     expect(page.locator("#notices")).to_contain_text("Ingestion has started.")
-    expect(page.locator("#run-state")).to_contain_text("Searchable after")
+    expect(page.locator("#run-state")).to_contain_text("Ingested after")
 
 
 def test_a_run_that_is_not_captured_yet_shows_what_is_recorded(window: Window, client: Client, flow: str) -> None:

@@ -129,7 +129,7 @@ def test_a_message_is_explained_edited_and_deleted(window: Window, client: Clien
     expect(page.get_by_role("article", name="message 2")).to_contain_text("searchable")
     about(page, 2)
     card = page.locator("#about")
-    expect(card).to_contain_text("Searchable after")
+    expect(card).to_contain_text("Ingested after")
     expect(card).to_contain_text("1 chunk")
     expect(card).to_contain_text("Used in 1 run")
     expect(card.get_by_role("link", name="later")).to_have_attribute("href", re.compile("run.*id="))

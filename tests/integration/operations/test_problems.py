@@ -136,10 +136,45 @@ def test_due_messages_that_are_too_old_are_a_problem_unless_a_part_explains_it(
     world.new_base(threshold=1)
     world.say("s", "one")
     assert found(world) == []
-    change(world, Message, captured_at=datetime.now(UTC) - timedelta(minutes=11))
-    assert [problem.kind for problem in found(world)] == [ProblemKind.OVERDUE]
+    then = datetime.now(UTC) - timedelta(minutes=11)
+    change(world, Message, captured_at=then)
+    assert found(world) == [], "the job is new: a session that was idle became due just now"
+    change(world, IngestionJob, created_at=then)
+    (problem,) = found(world)
+    assert (problem.kind, problem.job_id) == (ProblemKind.OVERDUE, None)
+    assert problem.text.endswith("Read the worker's log.")
     all_parts_answer["worker"] = "no worker is running"
     assert [problem.title for problem in found(world)] == ["Worker does not answer"]
+
+
+def test_messages_that_wait_for_a_job_name_it(world: World) -> None:
+    base = world.new_base(threshold=1, name="Answers")
+    world.say("stuck", "one", "two")
+    world.say("other", "three")
+    then = datetime.now(UTC) - timedelta(minutes=14)
+    change(world, Message, captured_at=then)
+    change(world, IngestionJob, created_at=then)
+    stuck = next(job for job in world.jobs(base) if job.session_id == "stuck")
+
+    def problem_of(**values: Any) -> Problem:
+        with world.services.database.transaction() as db:
+            db.execute(sa.update(IngestionJob).where(IngestionJob.id == stuck.id).values(**values))
+        (problem,) = found(world)
+        return problem
+
+    running = problem_of(state="running", started_at=then, attempts=7, error="The worker was lost")
+    assert running.title == "A job of Answers still runs, and messages wait"
+    assert running.text == (
+        "Session stuck (2 messages): attempt 7, started 14 min ago. Last error: The worker was lost. "
+        "1 job waits behind it."
+    )
+    assert (running.job_id, running.memory_base_id, running.since) == (stuck.id, base, then)
+    assert [(fix.label, fix.path) for fix in running.fixes] == [("Cancel", f"/v1/jobs/{stuck.id}")]
+    queued = problem_of(state="queued", available_at=datetime.now(UTC) + timedelta(minutes=5, seconds=30))
+    assert queued.title == "A job of Answers is tried again, and messages wait"
+    assert "Next attempt in 5 min. 1 job waits behind it." in queued.text
+    just_started = problem_of(state="running", started_at=datetime.now(UTC), attempts=1, error=None)
+    assert just_started.job_id is None, "it holds nobody up"
 
 
 def test_a_long_message_is_a_problem_that_tells_its_progress(world: World) -> None:

@@ -87,9 +87,10 @@ def test_a_pinned_statement_stays_first_and_names_its_correction(world: World, b
 
 def test_an_explanation_keeps_the_score_of_its_own(world: World, base: UUID) -> None:
     own = statements(search(world, base, corrections=False))[1].score
-    newer = search(world, base, explain=True)[0]
+    newer, older = search(world, base, explain=True)[:2]
     assert newer.parts is not None
     assert newer.parts["own_score"] == own < newer.score
+    assert newer.parts["place_of"] == older.message_id
 
 
 @each_row("mode", ["keyword", "dense"])

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from api.web.corrections import is_outdated, notes
 from api.web.playground import code, shown
 from api.web.playground.asked import Asked, Setting
+from api.web.playground.decided import CORRECTS, REPEATS, REPLACES, REPLIES, Decision, Other
 from api.web.rendering import address, render
 from api.web.views import playground
 from memorybase import errors
@@ -77,6 +78,8 @@ class TestAddress:
             Asked(q="x", a=Setting(half_life=7), b=Setting()),
             Asked(q="x", a=Setting(corrections=False), b=Setting()),
             Asked(q="x", a=Setting(corrections=False), b=Setting(corrections=True)),
+            Asked(q="x", a=Setting(memory=UUID(int=1)), b=Setting(memory=UUID(int=2))),
+            Asked(q="x", a=Setting(memory=UUID(int=1)), b=Setting()),
         ],
     )
     def test_a_copied_address_restores_everything(self, asked: Asked) -> None:
@@ -84,6 +87,13 @@ class TestAddress:
 
     def test_defaults_are_not_in_it(self) -> None:
         assert address("/playground", **Asked(q="x").address()) == "/playground?q=x"
+
+    def test_alone_a_searches_the_memories_of_the_question(self) -> None:
+        asked = read(f"/playground?q=x&in={UUID(int=1)}&memory={UUID(int=2)}")
+        assert asked.searched_by(asked.a) == (UUID(int=2),)
+        both = read(f"/playground?q=x&compare=1&in={UUID(int=1)}&memory={UUID(int=2)}&b.mode=hybrid")
+        assert both.b is not None
+        assert (both.searched_by(both.a), both.searched_by(both.b)) == ((UUID(int=1),), (UUID(int=2),))
 
     def test_b_begins_as_a(self) -> None:
         assert read("/playground?q=x&compare=1&k=3&w.words=2").b == Setting(k=3, weights=PartWeights(words=2))
@@ -177,9 +187,58 @@ class TestShown:
     def test_a_walk_names_the_own_score_of_a_message_that_was_raised(self) -> None:
         parts = {"signals": {"dense": {"value": 1.0, "share": 5.0}}, "bias": -4.0, "own_score": 0.31}
         *_, own, score = shown.walk(parts, 0.75, [])
-        assert (own.text, own.amount) == ("Its own score, before it moved to another place", "0.31")
+        assert (own.text, own.amount) == ("Its own score, before it took the place of another message", "0.31")
         assert score.amount == "0.75"
         assert "Its own score" not in str(shown.walk(parts, 0.31, []))
+
+    def test_a_lower_score_never_has_a_longer_bar(self) -> None:
+        signals = {"dense": {"value": 1.0, "share": 9.0}, "long_answer": {"value": 1.0, "share": -2.0}}
+        parts = {"signals": signals, "bias": -4.0}
+        rows = [shown.divided({**parts, **more}, score) for score, more in ((0.69, {"own_score": 0.13}), (0.13, {}))]
+        assert [sum(length for _, length in row) for row in rows] == pytest.approx([0.69, 0.13])
+        assert [name for name, _ in rows[0]] == ["meaning", "lent"]
+        assert shown.divided({"dense": 0.6}, 0.6) == []
+
+    @each_row(
+        ("fields", "parts", "text", "step"),
+        [
+            ({}, {"place_of": UUID(int=1), "own_score": 0.1}, REPLACES, "own"),
+            ({"corrects": CorrectionOf(UUID(int=1), "number", "1", "2")}, {"place_of": UUID(int=1)}, CORRECTS, "own"),
+            ({}, {"echo_of": UUID(int=1)}, REPEATS, "own"),
+            ({"reply_to": UUID(int=1)}, {}, REPLIES, ""),
+        ],
+    )
+    def test_the_message_that_lent_or_took_a_place_is_named(
+        self, fields: dict[str, Any], parts: dict[str, Any], text: str, step: str
+    ) -> None:
+        parts = {"signals": {"dense": {"value": 1.0, "share": 5.0}}, "bias": -4.0, **parts}
+        other = hit(message_id=UUID(int=1), content="It is 300 ms.")
+        rows = shown.show([hit(parts=parts, **fields), other], "berth", ENGLISH, limit=0.1, is_dense=False)
+        decided = rows[0].decision
+        assert decided == Decision(text, step, Other(UUID(int=1), "“It is 300 ms.”", is_listed=True))
+        (alone,) = shown.show([hit(parts=parts, **fields)], "berth", ENGLISH, limit=0.1, is_dense=False)
+        assert alone.decision == Decision(text, step, Other(UUID(int=1), "that message", is_listed=False))
+
+    @each_row(
+        ("score", "fields", "parts", "text", "step"),
+        [
+            (0.3, {}, {"evidence": 0.9}, "Most of it: says what you ask", "meaning"),
+            (0.3, {"pinned": True}, {"evidence": 0.9}, "It is pinned, so it comes before results that are not", ""),
+            (0.04, {"pinned": True}, {"evidence": 0.9}, "It is too far behind the best result", "answers"),
+            (0.3, {}, {"evidence": 0.9, "reranker": 0.3}, "The reranker read the question and the message", "reranker"),
+            (0.3, {"exact_match": "whole"}, {}, "Exact match of your question, so it comes first", ""),
+            (0.04, {}, {"evidence": 0.2}, "The memory does not seem to answer this question", "answers"),
+        ],
+    )
+    def test_the_step_that_decided_is_named(
+        self, score: float, fields: dict[str, Any], parts: dict[str, Any], text: str, step: str
+    ) -> None:
+        parts = {"signals": {"dense": {"value": 1.0, "share": 5.0}}, "bias": -4.0, **parts}
+        (row,) = shown.show([hit(score, parts=parts, **fields)], "berth", ENGLISH, limit=0.1, is_dense=False)
+        assert row.decision is not None
+        assert row.decision.text.startswith(text)
+        assert row.decision.step in {"", *(each.part for each in row.steps)}
+        assert row.decision.step == step
 
     @each_row(
         ("non_answer", "text"),
@@ -193,7 +252,7 @@ class TestShown:
         ("why", "text"),
         [
             ({"echo_of": "m"}, "Its own score, lowered since it repeats an earlier message"),
-            ({}, "Its own score, before it moved to another place"),
+            ({}, "Its own score, before it took the place of another message"),
         ],
     )
     def test_a_walk_says_why_a_message_was_lowered(self, why: dict[str, Any], text: str) -> None:

@@ -1514,6 +1514,8 @@ class JobView(Answer):
     """Code of the last error; null without one."""
     created_at: datetime
     """When it was created."""
+    available_at: datetime | None = None
+    """When a worker may take it; of a queued job that is tried again, the next attempt."""
     started_at: datetime | None = None
     """When a worker first claimed it; null before."""
     finished_at: datetime | None = None
@@ -2424,7 +2426,7 @@ class Problem(Answer):
     webhook_id: UUID | None = None
     """The webhook; null for other kinds."""
     job_id: UUID | None = None
-    """The job of a long message; null for other kinds."""
+    """The job of a long message, or the one that due messages wait for; else null."""
     fixes: list[Fix] = Field(default_factory=list)
     """What ends it."""
 
@@ -2929,6 +2931,8 @@ class ScoreParts(Answer):
     """
     own_score: float | None = None
     """The score before the result moved to that of another, or was lowered."""
+    place_of: UUID | None = None
+    """The earlier message whose place and score this later one took."""
     echo_of: UUID | None = None
     """The earlier message that this one repeats: it ranks below that."""
     non_answer: bool | None = None
