@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 from api.web.rendering import duration, plural
 from memorybase.models import JobState
 from memorybase.read_models.jobs import JobView
 
 
-def facts_of(job: JobView, worker: str | None, running: int) -> list[str]:
+def facts_of(job: JobView, worker: str | None, running: int, now: datetime) -> list[str]:
     """In the order in which they stand below the session; the error of an ended job too. `running`: jobs that run."""
     said = [f"{plural(job.attempts, 'attempt')}" if job.ended else f"attempt {max(job.attempts, 1)}"]
     if job.ended and job.attempts <= 1:
@@ -21,7 +21,7 @@ def facts_of(job: JobView, worker: str | None, running: int) -> list[str]:
     if job.error:
         said.append(job.error)
     if job.state == JobState.QUEUED:
-        said.append(_waits_for(job, running))
+        said.append(_waits_for(job, running, now))
     return said
 
 
@@ -32,8 +32,8 @@ def short(worker: str) -> str:
     return " ".join([host, *process])
 
 
-def _waits_for(job: JobView, running: int) -> str:
-    seconds = (job.available_at - datetime.now(UTC)).total_seconds()
+def _waits_for(job: JobView, running: int, now: datetime) -> str:
+    seconds = (job.available_at - now).total_seconds()
     if seconds > 0:
         return f"next attempt in {duration(seconds)}"
     if job.stored_chunks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -194,7 +195,7 @@ async def _values(visit: Visit) -> dict[str, Any]:
         "causes": CAUSES,
         "running": running.total,
         "queued": queued.total,
-        "facts": {each.id: facts_of(each, workers.get(each.id), running.total) for each in listed},
+        "facts": {each.id: facts_of(each, workers.get(each.id), running.total, datetime.now(UTC)) for each in listed},
         "listed": listed,
         "total": total,
         "following": following,

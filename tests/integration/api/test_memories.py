@@ -410,6 +410,7 @@ class TestJobs:
             "total",
             "stored_chunks",
             "total_chunks",
+            "available_at",
             "attempts",
             "error",
             "created_at",
