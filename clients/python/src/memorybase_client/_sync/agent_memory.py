@@ -233,8 +233,11 @@ class AgentMemory:
             return
         waiting = in_thread(lambda: outbox.settle(self._timeout_seconds))
         if waiting:
-            text = f"{waiting} captures wait to be sent to {self.client.url}. Try again when memorybase is back"
-            raise errors.ConnectionFailed(text, retryable=True)
+            raise self._not_sent(waiting)
+
+    def _not_sent(self, waiting: int) -> errors.ConnectionFailed:
+        text = f"{waiting} captures wait to be sent to {self.client.url}. Try again when memorybase is back"
+        return errors.ConnectionFailed(text, retryable=True)
 
     def _settle(self) -> None:
         """Send recent captures first, so that the next read includes them."""
@@ -255,7 +258,11 @@ class AgentMemory:
             with fail_after(self._timeout_seconds):
                 answer = call()
         except errors.NotFound:
-            answer = without  # the first capture creates the flow
+            # The first capture creates the flow: while it waits, the caller shall know why nothing is found.
+            outbox = self.client.outbox
+            waiting = 0 if outbox is None else in_thread(lambda: outbox.waiting)
+            self.failure = self._not_sent(waiting) if waiting else None
+            return without
         except errors.MemorybaseError as error:
             self._note(error)
             return None
