@@ -119,6 +119,23 @@ def test_an_agents_memory_recalls_only_what_fits_and_each_text_once(served: Serv
         assert len(memory.recall("hi", min_score=0) or []) == 2
 
 
+def test_before_the_first_capture_arrived_nothing_is_recalled_and_the_memory_says_why(tmp_path: Path) -> None:
+    def answer(request: bytes) -> bytes:
+        if b"/runs" in request.partition(b"\r\n")[0]:
+            return http_answer("503 Service Unavailable")
+        body = b'{"error": {"code": "not_found", "message": "There is no such flow", "retryable": false}}'
+        return http_answer("404 Not Found", body)
+
+    with (
+        scripted(answer) as server,
+        AgentMemory("harbour", url=server.url, key="k", outbox=tmp_path, timeout_seconds=PATIENCE) as memory,
+    ):
+        assert (memory.recall("Which berth is free?"), memory.failure) == ([], None)
+        memory.capture("a", said("Berth 12 is free"))
+        assert memory.recall("Which berth is free?") == []
+        assert "1 captures wait to be sent" in str(memory.failure)
+
+
 @pytest.mark.usefixtures("worker")
 def test_what_was_captured_is_found_once_it_is_searchable(client: Any) -> None:
     flow = client.put_flow("support/é", name="Support")

@@ -7,14 +7,13 @@ import ssl
 import stat
 from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
 import httpx
 import pytest
 from harness.rows import each_row
-from memorybase_client import AgentMemory, Client, errors, local_stack, models
+from memorybase_client import Client, errors, local_stack, models
 from memorybase_client._calls import Call, connection_of, encoded, error_of, json_of, pause_before_retry, segment
 from memorybase_client._ids import with_message_ids, with_run_id
 from memorybase_client._lines import PART_LINES, Events, Lines, parts_of
@@ -264,16 +263,3 @@ def test_certificates_are_checked_wherever_there_is_tls(
         routes = [transport for transport in client._http._mounts.values() if transport is not None]
         for transport in routes or [client._http._transport]:
             assert transport._pool._ssl_context.verify_mode == mode  # type: ignore[attr-defined]
-
-
-@each_row(("waiting", "says"), [(1, "1 captures wait to be sent"), (0, None)])
-def test_a_flow_that_no_capture_has_created_yet_has_nothing_and_the_reason(waiting: int, says: str | None) -> None:
-    outbox: Any = SimpleNamespace(
-        waiting=waiting, bind=lambda *_: None, settle=lambda _: waiting, close=lambda *_: None
-    )
-    answer = {"error": {"code": "not_found", "message": "There is no such flow"}}
-    nowhere = httpx.MockTransport(lambda _: httpx.Response(404, json=answer))
-    with AgentMemory("support", url="http://a", key="k", outbox=outbox, transport=nowhere) as memory:
-        assert memory.recall("Where is the boat?") == []
-        assert (memory.failure is None) == (says is None)
-        assert (says or "") in str(memory.failure)
