@@ -2,8 +2,8 @@
 
     PYTHONPATH=tests python -m harness.pictures FOLDER
 
-They show the sample conversation in a stack of their own: a memory with a dead letter and a pending session, one that
-lost its vectors, and one that is off; before, the pages of a stack that holds nothing.
+They show a stack of their own: first holding nothing, then the sample conversation in good health, then a memory with a
+dead letter and a pending session, one that lost its vectors, and one that is off.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from memorybase.vectors.chroma import ChromaStore
 
 FLOW = "home-assistant"
 SESSION = "2026-03-02-kitchen"
+PLANS, ANSWERS = "Marta's plans", "Answers only"
 QUESTION = "When does the electrician come, and what does he need?"
 LOOKS = {"light": (WIDE, False), "dark": (WIDE, True), "narrow-light": (NARROW, False), "narrow-dark": (NARROW, True)}
 MAX_HEIGHT = 1_300
@@ -60,7 +61,8 @@ def main() -> None:
                 take_all(stack, browser, {"first-minute": "/", "no-conversations": "/conversations"}, folder)
                 take_strip(stack, client, browser, folder)
                 take_repair(stack, client, browser, folder)
-                take_all(stack, browser, add_data(stack, client), folder)
+                take_all(stack, browser, add_data(client), folder)
+                take_all(stack, browser, add_failures(stack, client), folder)
                 take_acts(stack, client, browser, folder)
                 take_outage(stack, browser, folder)
         finally:
@@ -89,7 +91,7 @@ def photograph(window: Reader, pages: Mapping[str, str], folder: Path, look: str
 
 def take_acts(stack: EmbeddedStack, client: Client, browser: Browser, folder: Path) -> None:
     """What opens by a click: why a hit has its score, the palette, a deletion's question; and the view of a reader."""
-    base = next(each.id for each in client.list_memory_bases() if each.name == "Marta's plans")
+    base = next(each.id for each in client.list_memory_bases() if each.name == PLANS)
     for look, (width, dark) in LOOKS.items():
         with reader(browser, stack.url, width=width, dark=dark) as window:
             page = window.page
@@ -99,7 +101,7 @@ def take_acts(stack: EmbeddedStack, client: Client, browser: Browser, folder: Pa
             page.screenshot(path=folder / f"why-{look}.png")
             page.keyboard.press("Control+k")
             page.get_by_role("textbox", name="Search or jump to").fill("marta")
-            expect(page.locator("#palette-found")).to_contain_text("Marta's plans")
+            expect(page.locator("#palette-found")).to_contain_text(PLANS)
             page.screenshot(path=folder / f"palette-{look}.png")
             window.open(f"/memories/{base}?tab=settings")
             page.get_by_role("button", name="Delete…", exact=True).last.click()
@@ -232,26 +234,22 @@ def _figure(caption: str, shot: bytes) -> str:
     return f"<figure>{f'<figcaption>{caption}</figcaption>' if caption.strip() else ''}{image}</figure>"
 
 
-def add_data(stack: EmbeddedStack, client: Client) -> Mapping[str, str]:
-    """Add the sample conversation and some failures. Returns the paths of the pages that show them, by name."""
-    client.put_flow(FLOW, name="Home assistant")
-    plans = _memory(client, "Marta's plans", threshold=16, capture="all")
-    answers = _memory(client, "Answers only", threshold=10, capture="outputs")
-    _memory(client, "From now on", threshold=50, capture="all", start="now", auto_capture=False)
+def add_data(client: Client) -> Mapping[str, str]:
+    """Add the sample conversation. Returns the paths of the pages that show it, by name."""
+    flow_id = client.put_flow(FLOW, name="Home assistant").id
+    plans = _memory(client, PLANS, threshold=16, capture="all")
+    answers = _memory(client, ANSWERS, threshold=10, capture="outputs")
     for run in read_runs(files("memorybase").joinpath("samples/conversation.jsonl").read_text(), namespace="sample"):
         client.capture_run(
             FLOW, session_id=run.session_id, run_id=run.run_id, end_user_id="marta", messages=run.messages
         )
     client.update_session(flow_id=FLOW, session_id=SESSION, metadata={"title": "The kitchen on Alder Street"})
+    run_id = _add_run(client)
     for base in (plans, answers):
         client.wait_until_searchable(base)
-    run_id = _add_run(client)
-    kitchen = client.list_messages(flow_id=FLOW, session_id=SESSION, role="user").page().items
-    add_dead_letters(stack, str(plans), str(kitchen[2].content))
-    _delete_collection(stack, client, answers)
     client.request_memory_map(plans)
     wait_until(lambda: client.get_memory_map(plans).state == "ready", 90, "the map")
-    flow_id = client.get_memory_base(plans).flow_id
+    kitchen = client.list_messages(flow_id=FLOW, session_id=SESSION, role="user").page().items
     run = urlencode({"flow": str(flow_id), "id": str(run_id)})
     session = urlencode({"flow": str(flow_id), "id": SESSION})
     asked = {"q": QUESTION, "memory": str(plans)}
@@ -272,18 +270,31 @@ def add_data(stack: EmbeddedStack, client: Client) -> Mapping[str, str]:
         "messages": f"/memories/{plans}?tab=messages",
         "map": f"/memories/{plans}?tab=map",
         "settings": f"/memories/{plans}?tab=settings",
-        "lost": f"/memories/{answers}",
         "message": f"/message?id={kitchen[0].id}",
         "playground": f"/playground?{urlencode(asked | {'session': SESSION})}",
         "compare": f"/playground?{urlencode(asked | {'compare': '1', 'b.mode': 'keyword'})}",
         "nothing-fits": f"/playground?{urlencode(asked | {'q': 'zebra crossing on Mars'})}",
-        "problems": "/jobs?tab=problems",
-        "jobs": "/jobs?tab=all",
         "health": "/settings/health",
         "keys": "/settings/keys",
         "usage": "/settings/usage",
         "webhooks": "/settings/webhooks",
         "knowledge-bases": "/settings/knowledge",
+    }
+
+
+def add_failures(stack: EmbeddedStack, client: Client) -> Mapping[str, str]:
+    """Add a dead letter, a pending session, lost vectors and a memory that is off. Returns the pages that show them."""
+    _memory(client, "From now on", threshold=50, capture="all", start="now", auto_capture=False)
+    bases = {each.name: each.id for each in client.list_memory_bases()}
+    kitchen = client.list_messages(flow_id=FLOW, session_id=SESSION, role="user").page().items
+    add_dead_letters(stack, str(bases[PLANS]), str(kitchen[2].content))
+    _delete_collection(stack, client, bases[ANSWERS])
+    return {
+        "problems-home": "/",
+        "problems-memories": "/memories",
+        "lost": f"/memories/{bases[ANSWERS]}",
+        "problems": "/jobs?tab=problems",
+        "jobs": "/jobs?tab=all",
     }
 
 
