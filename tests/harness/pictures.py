@@ -231,7 +231,7 @@ def _strip(page: Page, shots: Mapping[str, bytes], file: Path) -> None:
 
 def _figure(caption: str, shot: bytes) -> str:
     image = f'<img alt="" src="data:image/png;base64,{b64encode(shot).decode()}">'
-    return f"<figure>{f'<figcaption>{caption}</figcaption>' if caption.strip() else ''}{image}</figure>"
+    return f"<figure><figcaption>{caption}</figcaption>{image}</figure>"
 
 
 def add_data(client: Client) -> Mapping[str, str]:
@@ -250,7 +250,6 @@ def add_data(client: Client) -> Mapping[str, str]:
     client.request_memory_map(plans)
     wait_until(lambda: client.get_memory_map(plans).state == "ready", 90, "the map")
     kitchen = client.list_messages(flow_id=FLOW, session_id=SESSION, role="user").page().items
-    run = urlencode({"flow": str(flow_id), "id": str(run_id)})
     session = urlencode({"flow": str(flow_id), "id": SESSION})
     asked = {"q": QUESTION, "memory": str(plans)}
     client.create_knowledge_base(name="house-manuals")
@@ -263,7 +262,7 @@ def add_data(client: Client) -> Mapping[str, str]:
         "runs": "/conversations?tab=runs",
         "people": "/conversations?tab=people",
         "session": f"/session?{session}",
-        "run": f"/run?{run}",
+        "run": f"/run?{urlencode({'flow': str(flow_id), 'id': str(run_id)})}",
         "person": "/person?id=marta",
         "memories": "/memories",
         "memory": f"/memories/{plans}",
