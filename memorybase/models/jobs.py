@@ -87,7 +87,11 @@ class IngestionJob(Base):
     # That of an active job: a rename cancels it. The unique index on active jobs needs it.
     active_in: Mapped[str] = mapped_column("session_id", String(ID_LENGTH))
     session_id: Mapped[str] = column_property(
-        select(SessionProgress.session_id).where(SessionProgress.id == progress_id).scalar_subquery()
+        # A statement that joins the table must be able to look up the id, too.
+        select(SessionProgress.session_id)
+        .where(SessionProgress.id == progress_id)
+        .correlate_except(SessionProgress)
+        .scalar_subquery()
     )
     kind: Mapped[JobKind] = mapped_column(String(16))
     state: Mapped[JobState] = mapped_column(String(16))

@@ -35,7 +35,8 @@ class RedisServer(PortServer):
             "save": "",
             "maxmemory-policy": "noeviction",
         }
-        return [redis_binary(), *(word for name, value in options.items() for word in (f"--{name}", value))]
+        # Each word alone: Redis before 7 quotes what has a space.
+        return [redis_binary(), *(word for name, value in options.items() for word in (f"--{name}", *value.split(" ")))]
 
     def answers(self) -> bool:
         try:
