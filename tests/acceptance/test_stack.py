@@ -294,12 +294,11 @@ class TestEnding:
         assert processes_of(own.data) == []
 
     def test_clients_of_its_user_find_it_until_it_stops(
-        self, own: EmbeddedStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, own: EmbeddedStack, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for name in ("MEMORYBASE_URL", "MEMORYBASE_API_KEY"):
             monkeypatch.delenv(name, raising=False)
-        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-        own.changes["XDG_STATE_HOME"] = str(tmp_path / "state")
+        monkeypatch.setenv("XDG_STATE_HOME", str(own.state))
         own.start()
 
         with AgentMemory("support", timeout_seconds=60) as memory:

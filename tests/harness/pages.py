@@ -36,14 +36,15 @@ class Reader:
         self.directory = directory
         self.folder = directory
         self.names: dict[str, Any] = {}  # of the Python blocks
-        self._known = known
         self._state = directory / "state.sh"
         self._exported = directory / "exported"
         self._programs = directory / "bin"
         self._programs.mkdir()
         (self._programs / "memorybase").write_text("#!/bin/sh\nexec " + " ".join(memorybase()) + ' "$@"\n')
         (self._programs / "memorybase").chmod(0o755)
-        self._environment = environment() | {"PATH": f"{self._programs}:{os.environ['PATH']}"}
+        noted = {"XDG_STATE_HOME": str(stack.state)}  # by which clients without arguments find it
+        self._known = known | noted
+        self._environment = environment() | noted | {"PATH": f"{self._programs}:{os.environ['PATH']}"}
 
     def new_page(self) -> None:
         """Begin with nothing of an earlier page: another folder, and a stack without content."""

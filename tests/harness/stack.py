@@ -45,11 +45,18 @@ class EmbeddedStack(PortServer):
     def data(self) -> Path:
         return self.directory / "data"
 
+    @property
+    def state(self) -> Path:
+        """Where it notes its address for clients."""
+        return self.directory / "state"
+
     def command(self) -> list[str]:
         return memorybase("up", "--port", str(self.port), "--data-dir", str(self.data))
 
     def environment(self) -> dict[str, str]:
-        return with_constants(environment() | {"MEMORYBASE_API_KEY": KEY} | self.changes, self.values)
+        # Not the note of another stack of these tests, which may run beside it.
+        own = {"MEMORYBASE_API_KEY": KEY, "XDG_STATE_HOME": str(self.state)}
+        return with_constants(environment() | own | self.changes, self.values)
 
     def start(self) -> None:
         self._said_before = self._said_ready()

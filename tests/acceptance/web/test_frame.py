@@ -177,9 +177,6 @@ def test_a_button_below_a_text_does_not_touch_it(window: Window, client: Client)
     base = client.create_memory_base(name=flow, flow_id=flow, threshold=50, capture="all").id
     opened = window()
     opened.open(f"/memories/{base}?tab=facts")
-    field = opened.page.get_by_label("Search facts").bounding_box()
-    assert field is not None
-    assert field["width"] > 250
     # The map of a memory without one: the button is inside of a form, which is inline elsewhere.
     opened.page.locator("main").evaluate(
         "each => each.insertAdjacentHTML('beforeend', '<div class=empty><p>No map yet.</p>"

@@ -296,7 +296,7 @@ def test_facts_without_a_model_say_how_to_name_one(window: Window, client: Clien
     opened.open(f"/memories/{base}?tab=facts")
     page = opened.page
     expect(page.get_by_text("No facts are derived: this server has no language model.")).to_be_visible()
-    expect(page.get_by_role("region", name="Code")).to_contain_text("export MEMORYBASE_DISTILLER=openai")
+    expect(page.get_by_role("group", name="Code")).to_contain_text("export MEMORYBASE_DISTILLER=openai")
     expect(page.get_by_label("Search facts")).to_have_count(0)  # there is nothing to search
     assert opened.findings() == []
 

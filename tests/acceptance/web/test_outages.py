@@ -148,7 +148,7 @@ def test_a_job_that_waits_for_a_frozen_worker_is_cancelled(
         client.capture_run("stopped", session_id="waiting room", messages=[{"role": "assistant", "content": "one"}])
         opened.open(f"/jobs?tab=running&memory={base}")
         row.get_by_role("checkbox").check()
-        page.get_by_role("button", name="Cancel").click()
+        page.get_by_role("button", name="Cancel", exact=True).click()
         expect(page.get_by_role("region", name="Results")).to_contain_text("Its messages wait again")
         expect(page.get_by_text("Nothing runs")).to_be_visible()
     opened.open(f"/jobs?tab=all&state=cancelled&memory={base}")
