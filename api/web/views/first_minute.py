@@ -24,6 +24,7 @@ from memorybase.read_models.titles import session_titles
 from memorybase.search import search
 from memorybase.search.hits import Hit
 from memorybase.search.request import SearchRequest
+from memorybase.search.scoring import MIN_SCORE
 from memorybase.sessions import flows
 
 router = APIRouter(include_in_schema=False)
@@ -96,8 +97,8 @@ async def try_search(visit: Visitor, q: str = "") -> Response:
     error = ""
     if steps.flow_id is not None and q.strip():
         try:
-            found = await visit.read(search.search, SearchRequest(query=q, top_k=3, flow_id=steps.flow_id))
-            hits = found.results
+            asked = SearchRequest(query=q, top_k=3, flow_id=steps.flow_id, min_score=MIN_SCORE)  # as for a model
+            hits = (await visit.read(search.search, asked)).results
         except errors.EnvironmentFailure as failure:
             error = failure.message
     listed = {hit.message_id for hit in hits}
