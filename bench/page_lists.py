@@ -94,7 +94,7 @@ class Filler:
         return manage.create_memory_base(self.services, self.user_id, new)
 
     def _session(self, flow_id: UUID, base_ids: list[UUID], number: int) -> Iterator[tuple[Any, Row]]:
-        session_id = f"customer-{number}"
+        session_id, session_uuid = f"customer-{number}", uuid4()
         last = self.now - timedelta(seconds=self.random.randrange(90 * 86_400))
         first_position = self.random.randrange(2**62)
         state = self.random.random()
@@ -102,7 +102,7 @@ class Filler:
         yield (
             Session,
             {
-                "id": uuid4(),
+                "id": session_uuid,
                 "flow_id": flow_id,
                 "session_id": session_id,
                 "end_user_id": f"person-{number // SESSIONS_OF_A_PERSON}",
@@ -119,7 +119,7 @@ class Filler:
         message_ids: list[UUID] = []
         for turn in range(RUNS):
             run_id, at = uuid4(), last - timedelta(minutes=RUNS - 1 - turn)
-            yield Run, {"id": run_id, "flow_id": flow_id, "session_id": session_id, "created_at": at}
+            yield Run, {"id": run_id, "flow_id": flow_id, "session_uuid": session_uuid, "created_at": at}
             for role in ("user", "assistant"):
                 message_ids.append(uuid4())
                 seq = len(message_ids)
@@ -128,7 +128,7 @@ class Filler:
                     words.append(RARE)
                 yield (
                     Message,
-                    _message(message_ids[-1], flow_id, session_id, run_id, seq, first_position, role, words, at),
+                    _message(message_ids[-1], flow_id, session_uuid, run_id, seq, first_position, role, words, at),
                 )
                 for term in analyzer("english").terms(" ".join(words)):
                     yield Posting, {"term": term_key(flow_id, term), "position": first_position + seq, "times": 1}
@@ -142,6 +142,7 @@ class Filler:
                     "generation": 1,
                     "flow_id": flow_id,
                     "session_id": session_id,
+                    "session_uuid": session_uuid,
                     "cursor_seq": cursor,
                     "target_seq": cursor if state > 0.01 else 2 * RUNS,
                     "total_processed": cursor,
@@ -185,7 +186,7 @@ class Filler:
 def _message(
     message_id: UUID,
     flow_id: UUID,
-    session_id: str,
+    session_uuid: UUID,
     run_id: UUID,
     seq: int,
     first: int,
@@ -197,7 +198,7 @@ def _message(
     return {
         "id": message_id,
         "flow_id": flow_id,
-        "session_id": session_id,
+        "session_uuid": session_uuid,
         "run_id": run_id,
         "seq": seq,
         "position": first + seq,
