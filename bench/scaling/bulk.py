@@ -81,11 +81,14 @@ def loading(url: sa.URL) -> Iterator[Loader]:
             index.drop(connection)
         connection.commit()
         loader = Loader(connection)
-        yield loader
-        loader.finish()
-        for index in indexes:
-            index.create(connection)
-            connection.commit()
+        try:
+            yield loader
+            loader.finish()
+        finally:  # the database may be used after a failure
+            connection.rollback()
+            for index in indexes:
+                index.create(connection)
+                connection.commit()
     with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
         # What autovacuum does meanwhile; nothing gives SQLite statistics.
         is_sqlite = engine.dialect.name == "sqlite"

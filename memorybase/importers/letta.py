@@ -89,7 +89,8 @@ def _packed(message: Json, texts: list[Json], called: list[Any]) -> list[Json]:
     """The results of calls in parallel that are only in the texts of a tool's message, each packed with its status."""
     is_packed = [{"status", "message"} <= as_object(json_column(text.get("text"))).keys() for text in texts]
     first = message.get("tool_call_id")
-    if message.get("role") not in {"tool", "function"} or len(texts) < 2 or not all(is_packed) or first not in called:
+    is_result = str(message.get("role")) in {"tool", "function"}
+    if not is_result or len(texts) < 2 or not all(is_packed) or first not in called:
         return []
     ids = called[called.index(first) :]
     return [{"tool_call_id": call_id} for call_id in ids[: len(texts)]] if len(ids) >= len(texts) else []

@@ -112,7 +112,7 @@ def of_error(operation: dict[str, Any], failure: httpx.Response) -> list[str]:
 @pytest.mark.slow
 def test_every_line_of_an_export_has_a_schema(tmp_path: Path) -> None:
     """Of each kind that there is, not only of those that the calls export."""
-    undoing = ("delete_", "discard_", "erase_", "reset_", "revoke_", "import_")
+    undoing = ("delete_", "discard_", "erase_", "reset_", "revoke_", "import_", "get_erasure")
     with conversation(tmp_path) as opened:
         opened.make([call for call in CALLS if not call.operation.startswith(undoing)])
         lines = [json.loads(line) for line in opened.api.call("GET", "/export").text.splitlines()]

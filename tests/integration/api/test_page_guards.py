@@ -354,9 +354,9 @@ def test_a_text_beyond_its_bound_is_refused_and_nothing_is_stored(api: Api, subt
     [
         ("/jobs/dead-letters/results", {"pair": "none"}, 200),
         ("/playground/label", {"verdict": "none"}, 422),
-        ("/playground/label", {"verdict": "none", "label_id": "none"}, 404),
-        ("/playground/save", {"recent": "none"}, 404),
-        ("/playground/save", {"recent": "nan"}, 404),
+        ("/playground/label", {"verdict": "none", "label_id": "none"}, 422),
+        ("/playground/save", {"recent": "none"}, 422),
+        ("/playground/save", {"recent": "nan"}, 422),
         ("/playground/save", {"recent": ""}, 303),
     ],
 )
