@@ -27,7 +27,7 @@ from api.locations import PREFIX
 from api.middleware import REQUEST_ID, EncodedIds, RequestContext
 from api.proxy_user import ProxyUser
 from api.request_metrics import RequestMetrics
-from api.routes import ROUTERS
+from api.routes import OF_FEATURES, ROUTERS
 from api.security_headers import SecurityHeaders
 from memorybase import __version__, errors, telemetry, tracing
 from memorybase.operations import embedding_usage, exposition
@@ -57,7 +57,7 @@ def create_app(services: Services | None = None, *, monotonic: Callable[[], floa
         version=__version__,
         description=DESCRIPTION,
         servers=contract.SERVERS,
-        openapi_tags=contract.TAGS,
+        openapi_tags=[*contract.TAGS, *({"name": each.tag, "description": each.description} for each in OF_FEATURES)],
         lifespan=_lifespan,
         generate_unique_id_function=_operation_id,
         # FastAPI's pages load scripts from a CDN.
@@ -76,7 +76,7 @@ def create_app(services: Services | None = None, *, monotonic: Callable[[], floa
     app.state.watched = waiting.Watched(lambda: app.state.services, lambda: bool(app.state.ending))
     app.state.exposition = exposition.Exposition()
     failures.install(app)
-    for router in ROUTERS:
+    for router in (*ROUTERS, *(each.router for each in OF_FEATURES)):
         app.include_router(router, prefix=PREFIX)
         app.include_router(router, include_in_schema=False)
     if settings.mcp:

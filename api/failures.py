@@ -158,7 +158,7 @@ def codes() -> list[str]:
     """The codes of all errors, for the document."""
     kinds: list[type[errors.MemorybaseError]] = [errors.MemorybaseError]
     for kind in kinds:
-        kinds += [each for each in kind.__subclasses__() if each.__module__ in {errors.__name__, __name__}]
+        kinds += [each for each in kind.__subclasses__() if each.__module__.startswith(("api.", "memorybase."))]
     return sorted({kind.code for kind in kinds})
 
 

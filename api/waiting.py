@@ -1,4 +1,4 @@
-"""Waits for jobs and deliveries by polling: the wait is async, and one thread polls for all.
+"""Waits for what is stored by polling: the wait is async, and one thread polls for all.
 
 Waits and streams end when the server receives a signal to exit; otherwise it would cut their connections.
 """
@@ -9,10 +9,10 @@ import asyncio
 import signal
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 from fastapi import FastAPI, Request
@@ -25,8 +25,6 @@ from memorybase import errors
 from memorybase.read_models import jobs
 from memorybase.read_models.jobs import JobView
 from memorybase.services import Services
-from memorybase.webhooks import deliveries
-from memorybase.webhooks.deliveries import DeliveryView
 
 Key = TypeVar("Key")
 Result = TypeVar("Result")
@@ -68,11 +66,16 @@ class Watched:
     """The state that waits and streams watch, shared by all of them."""
 
     def __init__(self, services: Callable[[], Services], ending: Callable[[], bool]) -> None:
+        self._services, self._ending = services, ending
+        self._others: dict[Callable[..., object], SharedPolls[Any, Any]] = {}
         self.jobs = SharedPolls[UUID, JobView](lambda ids: jobs.get_jobs(services(), ids), ending)
-        self.deliveries = SharedPolls[UUID, DeliveryView](
-            lambda ids: deliveries.get_deliveries(services(), ids), ending
-        )
         self.active_jobs = SharedPolls[UUID, dict[str, int]](lambda ids: jobs.active_jobs(services(), ids), ending)
+
+    def polls(self, read: Callable[[Services, Collection[UUID]], Mapping[UUID, Result]]) -> SharedPolls[UUID, Result]:
+        """The polls of all who wait for what this function reads."""
+        if read not in self._others:
+            self._others[read] = SharedPolls[UUID, Result](lambda ids: read(self._services(), ids), self._ending)
+        return self._others[read]
 
 
 def watched_by(request: Request) -> Watched:

@@ -34,6 +34,7 @@ from ingesting.doubles import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMem
 from ingesting.postgresql import running_postgresql
 
 import memorybase
+from memorybase import features
 from memorybase.audit.record import Actor, Recorder
 from memorybase.auth import api_keys
 from memorybase.database import migrate
@@ -192,7 +193,9 @@ def measure_here(url: str, captures: int) -> dict[str, Cost]:
         settings = Settings(data_dir=Path(folder), database_url=url, api_key=KEY)
         migrate.upgrade(settings.resolved_database_url)
         database = Database(settings.resolved_database_url)
-        services = Services(settings, database, InMemoryVectors(), FakeEmbedders(), InMemoryLocks(), InMemoryQueue())
+        services = Services(
+            settings, database, InMemoryVectors(), FakeEmbedders(), InMemoryLocks(), InMemoryQueue(), features.hooks()
+        )
         costs = Benchmark(services).run(captures)
         if HAS_QUOTAS:
             from memorybase.quotas import slices

@@ -24,6 +24,7 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 from ingesting.doubles import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 
+from memorybase import features
 from memorybase.auth import api_keys
 from memorybase.conversation import View
 from memorybase.conversation.context import ContextRequest, build_context
@@ -49,7 +50,9 @@ def services_in(folder: Path, url: str | None) -> Services:
     settings = Settings(data_dir=folder, database_url=url or "", api_key="the-key-of-the-benchmark")
     database = Database(settings.resolved_database_url)
     migrate.upgrade(settings.resolved_database_url)
-    return Services(settings, database, InMemoryVectors(), FakeEmbedders(), InMemoryLocks(), InMemoryQueue())
+    return Services(
+        settings, database, InMemoryVectors(), FakeEmbedders(), InMemoryLocks(), InMemoryQueue(), features.hooks()
+    )
 
 
 def fill(

@@ -25,6 +25,7 @@ from ingesting.doubles import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMem
 from numpy.typing import NDArray
 
 from api.web import map_data
+from memorybase import features
 from memorybase.auth import api_keys
 from memorybase.database import migrate
 from memorybase.database.engine import Database
@@ -49,7 +50,9 @@ def services_in(folder: Path, url: str | None) -> Services:
     settings = Settings(data_dir=folder, database_url=url or "", api_key="the-key-of-the-benchmark")
     database = Database(settings.resolved_database_url)
     migrate.upgrade(settings.resolved_database_url)
-    return Services(settings, database, InMemoryVectors(), FakeEmbedders(), InMemoryLocks(), InMemoryQueue())
+    return Services(
+        settings, database, InMemoryVectors(), FakeEmbedders(), InMemoryLocks(), InMemoryQueue(), features.hooks()
+    )
 
 
 def fill(services: Services, user_id: UUID, messages: int, sessions: int) -> UUID:

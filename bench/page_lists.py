@@ -25,6 +25,7 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 from ingesting.doubles import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 
+from memorybase import features
 from memorybase.auth import api_keys
 from memorybase.database import migrate
 from memorybase.database.engine import Database
@@ -314,7 +315,9 @@ def main() -> None:
         settings = Settings(data_dir=Path(folder), database_url=url, api_key="the-key-of-the-benchmark")
         migrate.upgrade(settings.resolved_database_url)
         database = Database(settings.resolved_database_url)
-        services = Services(settings, database, InMemoryVectors(), FakeEmbedders(), InMemoryLocks(), InMemoryQueue())
+        services = Services(
+            settings, database, InMemoryVectors(), FakeEmbedders(), InMemoryLocks(), InMemoryQueue(), features.hooks()
+        )
         user_id = api_keys.ensure_local_user(services, settings.api_key or "")
         if not _is_filled(database):
             start = time.perf_counter()

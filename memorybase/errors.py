@@ -1,4 +1,4 @@
-"""All errors of memorybase, in one tree.
+"""All errors of the core, in one tree; a feature adds its own below them.
 
     MemorybaseError
     ├── EnvironmentFailure            a dependency is unavailable or misconfigured: back off and retry
@@ -22,8 +22,7 @@
     ├── ClaimLost                     another worker, a cancel or a delete took the job: stop
     └── CallerError                   the request is invalid; nothing was changed
         ├── InvalidRequest            422, names the field, the value and the bound
-        │   ├── IdempotencyKeyReused  the key was sent with another request
-        │   └── AddressRefused        a webhook's URL leads into a private network
+        │   └── IdempotencyKeyReused  the key was sent with another request
         ├── Unauthorized              401
         ├── Forbidden                 403
         │   └── OutsideKeyLimits      the key is limited to flows or to an end user, and the call is not for such keys
@@ -250,12 +249,6 @@ class IdempotencyKeyReused(InvalidRequest):
     code = "idempotency_key_reused"
 
 
-class AddressRefused(InvalidRequest):
-    """This URL leads to an address that may not be called."""
-
-    code = "address_refused"
-
-
 class Unauthorized(CallerError):
     """A valid API key is required. Send it as 'Authorization: Bearer KEY' or 'X-API-Key: KEY'."""
 
@@ -393,12 +386,6 @@ class Held(Conflict):
     """A legal hold keeps this; nothing was deleted. Lift the holds in details.holds first."""
 
     code = "legal_hold"
-
-
-class WebhookDisabled(Conflict):
-    """The webhook is disabled, so nothing is sent to it. Enable it with PATCH /webhooks/{id} and {"enabled": true}."""
-
-    code = "webhook_disabled"
 
 
 class SecretNotStored(Conflict):

@@ -10,6 +10,7 @@ from uuid import UUID
 if TYPE_CHECKING:
     from memorybase.database.engine import Database
     from memorybase.embedding import Embedder, Reranker
+    from memorybase.extension import Hooks
     from memorybase.locks import SessionLocks
     from memorybase.settings import Settings
     from memorybase.vectors.store import VectorStore
@@ -93,4 +94,5 @@ class Services:
     embedders: EmbedderRegistry
     locks: SessionLocks
     queue: IngestionQueue
+    hooks: tuple[Hooks, ...]  # of the features, in their order
     reranker: Reranker | None = None

@@ -10,7 +10,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
-from memorybase import tracing
+from memorybase import features, tracing
 from memorybase.database.engine import Database
 from memorybase.embedding import CrossEncoderReranker, Embedders
 from memorybase.embedding.preparation import WAIT_SECONDS
@@ -28,7 +28,7 @@ Role = Literal["api", "worker", "sweeper", "cli"]
 POOL_SIZES: dict[Role, int] = {
     "api": 20,  # with the overflow of 20, one for each of the server's 40 threads
     "worker": 4,  # main thread, reader, writer and lease renewal; the heartbeat overflows
-    "sweeper": 4,  # the pass, indexes, and the claims and results of webhooks
+    "sweeper": 4,  # the pass, indexes, and what features do beside it
     "cli": 1,
 }
 
@@ -52,6 +52,7 @@ def build(settings: Settings | None = None, *, role: Role = "cli") -> Services:
         ),
         locks=RedisSessionLocks(redis_client(settings), ttl_seconds=settings.lock_seconds),
         queue=_queue(settings),
+        hooks=features.hooks(),
         reranker=CrossEncoderReranker(settings) if settings.reranker_model else None,
     )
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from alembic import context
 from sqlalchemy import Connection
 
+from memorybase import features
 from memorybase.database import migrate
 from memorybase.models import Base
+
+features.hooks()  # which declares their tables
 
 
 def run(connection: Connection) -> None:

@@ -253,7 +253,6 @@ TAGS: list[dict[str, Any]] = [
     {"name": "dead letters", "description": "Messages that could not be embedded: list, group, retry, discard."},
     {"name": "portability", "description": "Export and import of everything captured, as JSON lines."},
     {"name": "workers", "description": "What the workers of the installation hold."},
-    {"name": "webhooks", "description": "Events that are sent to other systems: endpoints, deliveries, replay."},
     {"name": "keys", "description": "API keys, their scopes and limits."},
     {"name": "audit", "description": "Who changed or read what, when, and from where."},
     {"name": "sign-in", "description": "Links that sign a browser in to the web page."},

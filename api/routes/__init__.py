@@ -1,4 +1,4 @@
-"""The routes, one module per resource."""
+"""The routes of the core, one module per resource, and those of features."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from api.routes import (
     summaries,
     traces,
     usage,
-    webhooks,
     workers,
 )
+from memorybase.features import EXTENSIONS
 
 ROUTERS = (
     health.router,
@@ -58,7 +58,6 @@ ROUTERS = (
     knowledge_bases.router,
     keys.router,
     usage.router,
-    webhooks.router,
     audit.router,
     workers.router,
     sign_in.router,
@@ -67,3 +66,5 @@ ROUTERS = (
     context.router,
     portability.router,
 )
+
+OF_FEATURES = tuple(each.routes() for each in EXTENSIONS if each.routes is not None)

@@ -14,9 +14,10 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from fastapi import Request
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from api.web.extension import pages_of_features
 from api.web.markdown import to_html
 from memorybase import __version__
 from memorybase.memory_bases.planned_deletion import UNDO
@@ -69,7 +70,9 @@ def theme_of(request: Request) -> str:
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("api.web"),
+        loader=ChoiceLoader(
+            [PackageLoader("api.web"), *(PackageLoader(f"memorybase.features.{name}") for name in pages_of_features())]
+        ),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -102,6 +105,7 @@ def _environment() -> Environment:
         "FOUND_BEFORE": FOUND_BEFORE,
         "WAITS": WAITS,
         "CALM": CALM,
+        "SETTINGS_TABS": [each.tab for each in pages_of_features().values() if each.tab],
     }
     return environment
 

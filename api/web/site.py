@@ -11,6 +11,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.web import audited, deadlines, problems, same_origin, sign_in, visits
+from api.web.extension import pages_of_features
 from api.web.rendering import STATIC
 from api.web.views import VIEWS
 from memorybase import errors
@@ -58,8 +59,8 @@ def mount(app: FastAPI) -> None:
     site.state.deadlines = deadlines.USUAL
     site.mount("/static", StaticFiles(directory=STATIC))
     site.include_router(sign_in.router)
-    for view in VIEWS:
-        site.include_router(view.router)
+    for router in (*(view.router for view in VIEWS), *(pages.router for pages in pages_of_features().values())):
+        site.include_router(router)
     site.add_exception_handler(errors.Unauthorized, visits.redirect_to_sign_in)
     site.add_exception_handler(errors.MemorybaseError, problems.error_page)
     site.add_exception_handler(RequestValidationError, problems.invalid_input)

@@ -132,7 +132,7 @@ def _work(stage: Stage) -> None:
         )
         report = sweeper.sweep(stage.services)
         built = vector_indexes.build_indexes(stage.services)
-        if not handled and not report.notified and not report.planned and not built:
+        if not handled and not report.done["notified"] and not report.done["planned"] and not built:
             return
 
 

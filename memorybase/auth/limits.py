@@ -18,7 +18,7 @@ from memorybase import errors
 from memorybase.ids import CallerId
 from memorybase.models import ApiKey
 from memorybase.queries import caller_ids, key_limits, memory_uses
-from memorybase.queries.ownership import Kind, not_found
+from memorybase.queries.ownership import not_found
 
 MAX_FLOWS = 50  # of one key
 LIMITED_SCOPES = frozenset({"read", "write"})  # what a limited key may have
@@ -40,7 +40,7 @@ class KeyLimits:
         if self.flow_ids is not None and flow_id not in self.flow_ids:
             raise not_found("flow", sent)
 
-    def check_end_user(self, end_user_id: str | None, kind: Kind, sent: object) -> None:
+    def check_end_user(self, end_user_id: str | None, kind: str, sent: object) -> None:
         """Something of this end user, or of none: `kind` and `sent` name it."""
         if self.end_user_id is not None and end_user_id != self.end_user_id:
             raise not_found(kind, sent)
@@ -97,7 +97,7 @@ class KeyLimits:
 
     def _check_row(self, db: OrmSession, given: CallerId, row_id: UUID) -> None:
         found = key_limits.end_user_of_row(db, given.kind, row_id)
-        kind: Kind = "node execution" if given.kind == "node_execution" else given.kind
+        kind: str = "node execution" if given.kind == "node_execution" else given.kind
         self.check_end_user(None if found is None else found.end_user_id, kind, given.sent)
 
 

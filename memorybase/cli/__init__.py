@@ -42,9 +42,9 @@ from memorybase.cli import (
     stack,
     top,
     tune,
-    webhooks,
     workers,
 )
+from memorybase.features import EXTENSIONS
 from memorybase.settings import describe_settings
 from memorybase.stack.private import keep_new_files_private
 
@@ -91,7 +91,6 @@ COMMANDS: dict[str, dict[str, Callable[..., object] | typer.Typer]] = {
         "quotas": quotas.app,
         "audit": audit.app,
         "retention": retention.retention,
-        "webhooks": webhooks.app,
     },
     "Operation": {
         "backup": backup.backup,
@@ -103,6 +102,8 @@ COMMANDS: dict[str, dict[str, Callable[..., object] | typer.Typer]] = {
         "export-model": export_model.export_model,
     },
 }
+for _added in (each.commands() for each in EXTENSIONS if each.commands is not None):
+    COMMANDS[_added.panel] |= _added.commands
 for _panel, _commands in COMMANDS.items():
     for _name, _command in _commands.items():
         if isinstance(_command, typer.Typer):

@@ -10,17 +10,16 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Collection
-from dataclasses import asdict
 from functools import partial
 from typing import Any, TypeVar
 
 from memorybase import errors, telemetry, tracing, wiring
+from memorybase.extension import Background
 from memorybase.operations import store_check, sweeper, vector_indexes
 from memorybase.operations.heartbeats import HeartbeatThread
 from memorybase.services import Services
 from memorybase.settings import Settings
 from memorybase.stack import compaction
-from memorybase.webhooks import sender
 
 # A sweeper with a step that takes longer counts as dead, even though its process lives: its heartbeats stop.
 STUCK_SECONDS = 120.0
@@ -37,13 +36,15 @@ def sweep_once(settings: Settings) -> dict[str, Any]:
     """One pass; the count of each step. Raises EnvironmentFailure if a step failed."""
     telemetry.configure(settings)
     services = wiring.build(settings, role="sweeper")
-    report = asdict(sweeper.sweep(services))
-    report["indexes"] = vector_indexes.build_indexes(services)
-    report["deliveries"] = sender.send_due(services)
-    failed = report.pop("failed_steps")
-    if failed:
-        raise errors.EnvironmentFailure(f"These steps failed: {', '.join(failed)}. Run `memorybase doctor` for fixes.")
-    return report
+    report = sweeper.sweep(services)
+    done = {step.name: report.done[step.name] for step in sweeper.steps_of(services)}
+    done["indexes"] = vector_indexes.build_indexes(services)
+    for each in _beside(services):
+        done[each.name] = each.once(services)
+    if report.failed_steps:
+        failed = ", ".join(report.failed_steps)
+        raise errors.EnvironmentFailure(f"These steps failed: {failed}. Run `memorybase doctor` for fixes.")
+    return done
 
 
 def sweep_for_ever(settings: Settings) -> None:
@@ -60,8 +61,8 @@ def sweep_for_ever(settings: Settings) -> None:
     heartbeat.confirm()
     # Beside the passes, and no reason to wait at the end: a build that is cut off leaves nothing.
     threading.Thread(target=_index_for_ever, args=(services, stop), name="indexes", daemon=True).start()
-    # The same: what is cut off is sent again by the next sweeper.
-    threading.Thread(target=sender.Sender(services).run, args=(stop,), name="webhooks", daemon=True).start()
+    for each in _beside(services):
+        threading.Thread(target=each.run, args=(services, stop), name=each.name, daemon=True).start()
     threading.Thread(target=_compact_for_ever, args=(services, stop), name="compaction", daemon=True).start()
     threading.Thread(target=_follow_restore, args=(settings, stop), name="restore", daemon=True).start()
     log.info("sweeper_started", pid=os.getpid(), every_seconds=settings.sweep_seconds)
@@ -92,10 +93,14 @@ def sweep_until(
         if due is not None:
             report = _try(partial(_pass, confirm=confirm, leave=agenda.leave(due, started)), services)
         if report is not None:
-            agenda.rest(report, started)
+            agenda.rest(sweeper.steps_of(services), report, started)
         if report is None or report.database_failed:
             agenda.defer("requeued", now() + services.settings.lease_seconds)
         stop.wait(0 if report is not None and report.is_behind else services.settings.sweep_seconds)
+
+
+def _beside(services: Services) -> list[Background]:
+    return [each for hooks in services.hooks for each in hooks.background]
 
 
 def _index_for_ever(services: Services, stop: threading.Event) -> None:
@@ -133,8 +138,9 @@ def _build_indexes(services: Services) -> None:
 
 def _pass(services: Services, *, confirm: Callable[[], None], leave: Collection[str]) -> sweeper.SweepReport:
     report = sweeper.sweep(services, confirm, leave=leave)
-    if found := {name: value for name, value in asdict(report).items() if value}:
-        log.info("swept", **found)
+    if report.done or report.failed_steps:
+        failed = {"failed_steps": report.failed_steps} if report.failed_steps else {}
+        log.info("swept", **report.done, **failed)
     return report
 
 

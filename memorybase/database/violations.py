@@ -35,26 +35,6 @@ class SessionTaken(errors.SessionConflict, errors.ConstraintViolated):
     retryable = False
 
 
-# What callers call the row of each table that others refer to.
-NOUNS: Mapping[str, str] = {
-    "api_keys": "key",
-    "chat_memories": "chat memory",
-    "chats": "chat",
-    "facts": "fact",
-    "flows": "flow",
-    "generations": "memory base",
-    "knowledge_bases": "knowledge base",
-    "ledger": "message",
-    "memory_bases": "memory base",
-    "memory_uses": "memory use",
-    "messages": "message",
-    "runs": "run",
-    "session_progress": "session",
-    "sessions": "session",
-    "users": "user",
-    "webhook_endpoints": "webhook",
-}
-
 # The unique keys that a caller chooses, with the field that names them. The others, like the primary keys: the same
 # request finds the other one's row when it is sent again.
 CHOSEN: Mapping[str, tuple[type[errors.ConstraintViolated], str]] = {
@@ -102,8 +82,9 @@ def _constraint(exc: sa.exc.IntegrityError) -> str:
 @lru_cache
 def _referred() -> Mapping[str, str]:
     """The noun of the table that each foreign key refers to."""
+    nouns = {mapper.local_table: getattr(mapper.class_, "noun", "") for mapper in Base.registry.mappers}
     tables = Base.metadata.tables.values()
-    return {str(key.name): NOUNS[key.referred_table.name] for table in tables for key in table.foreign_key_constraints}
+    return {str(key.name): nouns[key.referred_table] for table in tables for key in table.foreign_key_constraints}
 
 
 @lru_cache

@@ -11,8 +11,9 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors, tracing
+from memorybase import errors, events, tracing
 from memorybase.database import clock, engine
+from memorybase.events import Event, EventType
 from memorybase.ingestion import build, scheduler
 from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.lease import LeaseKeeper
@@ -24,8 +25,6 @@ from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.token_vectors import MessageTokens
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
-from memorybase.webhooks import events
-from memorybase.webhooks.events import Event, EventType
 
 log = get_logger(__name__)
 
@@ -157,7 +156,7 @@ def finish(db: OrmSession, services: Services, claim: Claim, advanced: Advanced,
     ):
         raise errors.ClaimLost
     ended = [dead_letter_event(base, progress, *each) for each in zip(dead, done.failures, strict=True)]
-    events.record(db, base.user_id, [*ended, _completed(claim, advanced, done)], now)
+    events.record(db, services, base.user_id, [*ended, _completed(claim, advanced, done)], now)
     if base.distill and claim.kind != JobKind.REPAIR:
         _request_distillation(db, services, claim, progress, now)
     schedule_next(db, services, base, locked, now)

@@ -6,7 +6,9 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase import events
 from memorybase.database import clock, engine
+from memorybase.events import Event, EventType
 from memorybase.knowledge_bases import registry
 from memorybase.models import PreparationKind
 from memorybase.queries import cursors, jobs, memory_bases, preparations
@@ -14,8 +16,6 @@ from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.preparations import PreparationKey
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
-from memorybase.webhooks import events
-from memorybase.webhooks.events import Event, EventType
 
 log = get_logger(__name__)
 
@@ -37,7 +37,7 @@ def complete_build(db: OrmSession, services: Services, base: BaseRow, now: datet
     memory_bases.retire_generation(db, base.id, old, now)
     memory_bases.set_serving(db, base.id, new)
     served = {"memory_base_id": base.id, "flow_id": base.flow_id, "generation": new, "former_generation": old}
-    events.record(db, base.user_id, [Event(EventType.MEMORY_REGENERATED, served)], now)
+    events.record(db, services, base.user_id, [Event(EventType.MEMORY_REGENERATED, served)], now)
     entry = registry.entry_of_memory_base(db, base.id)
     if entry is not None:
         engine.after_commit(db, lambda: registry.write_metadata(services, entry))

@@ -6,6 +6,8 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase import events
+from memorybase.events import Event, EventType
 from memorybase.ingestion.advance import dead_letter_event
 from memorybase.ingestion.scheduler import audit_time, enqueue_after_commit, schedule_next
 from memorybase.models import IngestionJob, JobKind, JobState
@@ -15,8 +17,6 @@ from memorybase.queries.jobs import JobRow
 from memorybase.queries.memory_bases import BaseRow
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
-from memorybase.webhooks import events
-from memorybase.webhooks.events import Event, EventType
 
 MAX_LOST_WORKERS = 3  # on one job; then its range is split
 
@@ -73,13 +73,13 @@ def _split_range(
 ) -> JobRow | None:
     """This job ends workers: halve its range, down to one message, which becomes a dead letter."""
     if job.total <= 1:
-        _give_up_on_last_message(db, base, progress, job, now)
+        _give_up_on_last_message(db, services, base, progress, job, now)
     cursors.update(db, progress, job_cap=max(1, job.total // 2))
     job.state = JobState.FAILED
     job.finished_at = now
     job.error = f"{job.lost_workers} workers were lost on this job; its range is split"
     db.flush()
-    events.record(db, base.user_id, [_failed(base, progress, job)], now)
+    events.record(db, services, base.user_id, [_failed(base, progress, job)], now)
     return schedule_next(db, services, base, cursors.lock_rows(db, [base.id], progress.session_id), now)
 
 
@@ -101,7 +101,7 @@ def _failed(base: BaseRow, progress: ProgressRow, job: IngestionJob) -> Event:
 
 
 def _give_up_on_last_message(
-    db: OrmSession, base: BaseRow, progress: ProgressRow, job: IngestionJob, now: datetime
+    db: OrmSession, services: Services, base: BaseRow, progress: ProgressRow, job: IngestionJob, now: datetime
 ) -> None:
     if job.audit:
         # The cause may be a message that is missing only in the store, and only an audit can tell which. Abandon the
@@ -145,4 +145,4 @@ def _give_up_on_last_message(
         db, base_id=base.id, generation=progress.generation, progress_id=progress.id, failures=failures, now=now
     )
     found = [dead_letter_event(base, progress, *each) for each in zip(dead, failures, strict=True)]
-    events.record(db, base.user_id, found, now)
+    events.record(db, services, base.user_id, found, now)

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import deadlines, errors
+from memorybase import deadlines, errors, events
 from memorybase.database import clock
 from memorybase.ingestion import scheduler
 from memorybase.ingestion.claim import Claim
@@ -23,7 +23,6 @@ from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.memory_bases import BaseRow
 from memorybase.services import Services
 from memorybase.settings import Settings
-from memorybase.webhooks import events
 
 Result = TypeVar("Result")
 
@@ -92,7 +91,7 @@ def _postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool
         if isinstance(error, errors.CollectionMissing):
             # The sweeper compares no memory base that has an active job.
             began = memory_bases.mark_mismatch(db, claim.memory_base_id, claim.generation, now)
-            events.record_mismatch(db, began, now)
+            events.record_mismatch(db, services, began, now)
         if base is not None and job.kind == JobKind.REPAIR and base.building not in (None, job.generation):
             _yield_to_build(db, services, base, job, [r for r in released.rows if r.generation == base.building], now)
         return retry_at

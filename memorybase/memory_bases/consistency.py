@@ -14,7 +14,7 @@ from uuid import UUID
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
+from memorybase import errors, events
 from memorybase.database import clock
 from memorybase.memory_bases.deletion import each
 from memorybase.messages import message_text
@@ -28,7 +28,6 @@ from memorybase.vectors import chunk_ids
 from memorybase.vectors.collection_names import store_of
 from memorybase.vectors.store import CollectionRef, batches
 from memorybase.vectors.verified_writes import unreachable_ids
-from memorybase.webhooks import events
 
 # After one of the two was restored from a backup, numbers of chunks may agree by chance, and comparing every id takes
 # long. What was written last is in one of them alone, and reading a few of these chunks costs the same in any store.
@@ -195,7 +194,7 @@ def compare(services: Services, base: MemoryBase, ref: CollectionRef) -> Differe
         began = memory_bases.set_mismatch(
             db, base.id, base.serving, bool(found), now, missing=missing, stored=found.found
         )
-        events.record_mismatch(db, began, now)
+        events.record_mismatch(db, services, began, now)
     return found
 
 
@@ -377,5 +376,5 @@ def _counts_differ(services: Services, base_id: UUID, began: float) -> bool:
             stored=max(count, 0),
             pause=pause_after(time.monotonic() - began),
         )
-        events.record_mismatch(db, began_with_this, now)
+        events.record_mismatch(db, services, began_with_this, now)
         return differs

@@ -11,14 +11,13 @@
     knowledge      knowledge bases and documents
     labels         which found messages are right for a question
     standing       standing statements: instructions and preferences of end users
-    webhooks       endpoints that events are sent to, and their deliveries
     retention      legal holds, receipts of what retention deleted
     quotas         how much of each quota is in use
     chat_memories, node_memory, summaries   conversation memory
 
 Lock order, everywhere: memory_bases, then sessions (the seq counter), then session_progress by id, then distillations,
-then jobs, then webhook_endpoints, then webhook_deliveries. A transaction that locks quota_counters locks nothing else
-after it.
+then jobs, then what features lock in their hooks, in their order. A transaction that locks quota_counters locks nothing
+else after it.
 """
 
 from __future__ import annotations
@@ -73,17 +72,13 @@ from memorybase.models.sessions import (
 )
 from memorybase.models.standing import StandingStatement
 from memorybase.models.summaries import SessionSummary
-from memorybase.models.webhooks import DELIVERY_IS_PENDING, IS_DEAD, IS_FINISHED, WebhookDelivery, WebhookEndpoint
 
 __all__ = [
     "ACTIVE_STATES",
-    "DELIVERY_IS_PENDING",
     "ID_LENGTH",
     "IS_ACTIVE",
     "IS_BEHIND",
-    "IS_DEAD",
     "IS_FAILED",
-    "IS_FINISHED",
     "IS_IN_ORDER",
     "IS_LAST_IN_BASE",
     "IS_MUTED",
@@ -151,6 +146,4 @@ __all__ = [
     "User",
     "UtcDateTime",
     "WebTicket",
-    "WebhookDelivery",
-    "WebhookEndpoint",
 ]

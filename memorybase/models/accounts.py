@@ -15,6 +15,7 @@ class User(Base):
     """An owner of data. There is one, `local`."""
 
     __tablename__ = "users"
+    noun = "user"
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(NAME_LENGTH), unique=True)
@@ -29,6 +30,7 @@ class ApiKey(Base):
     version that does not know the limits refuses the key."""
 
     __tablename__ = "api_keys"
+    noun = "key"
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)

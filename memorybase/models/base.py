@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlalchemy import JSON, BigInteger, ColumnElement, DateTime, Dialect, Integer, MetaData, Text, literal_column
 from sqlalchemy.dialects.postgresql import JSONB
@@ -116,6 +116,7 @@ class PreparationKind(enum.StrEnum):
 
 
 class Base(DeclarativeBase):
+    noun: ClassVar[str]  # what callers call a row, of a table that others refer to
     metadata = MetaData(
         naming_convention={
             "ix": "ix_%(table_name)s_%(column_0_N_name)s",

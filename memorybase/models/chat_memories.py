@@ -20,6 +20,7 @@ class ChatMemory(Base):
     """A Chat Memory node of a flow: its name and configuration."""
 
     __tablename__ = "chat_memories"
+    noun = "chat memory"
     __table_args__ = (
         UniqueConstraint("flow_id", "node_id"),
         Index("ix_chat_memories_page", "flow_id", "created_at", "id"),
@@ -43,6 +44,7 @@ class Chat(Base):
     after `head_seq` up to `cut_seq` (a threshold)."""
 
     __tablename__ = "chats"
+    noun = "chat"
     __table_args__ = (
         UniqueConstraint("chat_memory_id", "chat_id"),
         Index("ix_chats_page", "chat_memory_id", "created_at", "id"),

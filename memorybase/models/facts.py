@@ -58,6 +58,7 @@ class Fact(Base):
     """
 
     __tablename__ = "facts"
+    noun = "fact"
     __table_args__ = (
         Index("ix_facts_page", "memory_base_id", "created_at", "id"),
         Index("ix_facts_session", "session_uuid"),

@@ -139,6 +139,7 @@ class LedgerEntry(Base):
     """
 
     __tablename__ = "ledger"
+    noun = "message"
     __table_args__ = (
         Index("ix_ledger_message", "memory_base_id", "generation", "message_id"),
         Index("ix_ledger_ingested", "memory_base_id", "generation", "ingested_at"),

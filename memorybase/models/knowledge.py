@@ -16,6 +16,7 @@ class KnowledgeBase(Base):
     """The registry of all knowledge bases. For a memory base, the collection is its serving generation's."""
 
     __tablename__ = "knowledge_bases"
+    noun = "knowledge base"
     __table_args__ = (
         UniqueConstraint("user_id", "name"),
         Index("ix_knowledge_bases_page", "user_id", "created_at", "id"),

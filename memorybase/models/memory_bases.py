@@ -38,6 +38,7 @@ class MemoryBase(Base):
     """A searchable memory of one flow. With `deleting_at` it is 404, and its collection and rows are being deleted."""
 
     __tablename__ = "memory_bases"
+    noun = "memory base"
     __table_args__ = (
         UniqueConstraint("user_id", "name"),
         Index("ix_memory_bases_page", "user_id", "created_at", "id"),
@@ -96,6 +97,7 @@ class Generation(Base):
     """One projection of a memory base: a collection, with the model and the capture that filled it."""
 
     __tablename__ = "generations"
+    noun = "memory base"
 
     memory_base_id: Mapped[UUID] = mapped_column(ForeignKey("memory_bases.id", ondelete="CASCADE"), primary_key=True)
     generation: Mapped[int] = mapped_column(primary_key=True)
@@ -118,6 +120,7 @@ class SessionProgress(Base):
     """Progress of one session's ingestion into one generation. `cursor_seq` decides; `cursor_id` is for reading."""
 
     __tablename__ = "session_progress"
+    noun = "session"
     __table_args__ = (
         ForeignKeyConstraint(
             ["memory_base_id", "generation"],

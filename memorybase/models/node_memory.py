@@ -20,6 +20,7 @@ class MemoryUse(Base):
     those that the view was asked for, so that a deletion finds it; `session_id` is null for a view of a chat."""
 
     __tablename__ = "memory_uses"
+    noun = "memory use"
     __table_args__ = (
         UniqueConstraint("flow_id", "run_id", "node_id"),
         Index("ix_memory_uses_session", "flow_id", "session_id", "id"),

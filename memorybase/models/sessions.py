@@ -37,6 +37,7 @@ class Flow(Base):
     """What a runtime executes; it owns sessions, runs and messages. With `deleting_at` it is 404, and its rows go."""
 
     __tablename__ = "flows"
+    noun = "flow"
     __table_args__ = (
         UniqueConstraint("user_id", "external_id"),
         Index("ix_flows_page", "user_id", "created_at", "id"),
@@ -69,6 +70,7 @@ class Session(Base):
     """A session of a flow. `last_seq` is the counter of its messages; the row lock makes seq order commit order."""
 
     __tablename__ = "sessions"
+    noun = "session"
     __table_args__ = (
         UniqueConstraint("flow_id", "session_id"),
         Index("ix_sessions_page", "flow_id", "created_at", "id"),
@@ -164,6 +166,7 @@ class Run(Base):
     """One invocation of a flow."""
 
     __tablename__ = "runs"
+    noun = "run"
     __table_args__ = (
         Index("ix_runs_page", "flow_id", "created_at", "id"),
         Index("ix_runs_session", "session_uuid", "created_at", "id"),
@@ -199,6 +202,7 @@ class Message(Base):
     """A captured message. role, is_output and session are fixed; the rest changes with a new version."""
 
     __tablename__ = "messages"
+    noun = "message"
     __table_args__ = (
         UniqueConstraint("session_uuid", "seq"),
         # The trigger and the planner count and read along these two, whatever the length of the history.

@@ -21,7 +21,6 @@ from memorybase.memory_bases import consistency
 from memorybase.memory_bases.planned_deletion import UNDO
 from memorybase.memory_map import job as map_job
 from memorybase.models import (
-    DELIVERY_IS_PENDING,
     IS_ACTIVE,
     Chat,
     DeletedMessage,
@@ -41,8 +40,6 @@ from memorybase.models import (
     RestorableMessage,
     SessionProgress,
     SessionSummary,
-    WebhookDelivery,
-    WebhookEndpoint,
     WebTicket,
 )
 from memorybase.queries import heartbeats, timestamps
@@ -53,8 +50,6 @@ from memorybase.quotas import recount
 from memorybase.retention import forgetting, passes
 from memorybase.services import Services
 from memorybase.sessions.deletion import LATE_WRITE
-from memorybase.webhooks import sender
-from memorybase.webhooks.endpoints import MAX_OVERLAP_HOURS
 
 Progress = SessionProgress
 TURN = "turn:clock"
@@ -113,11 +108,12 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     yield Limit(Distillation.lease_until, distill.lease(services))
     yield Limit(PlannedDeletion.due_at, UNDO)
     yield Limit(PlannedBaseDeletion.due_at, UNDO)
-    yield Limit(WebhookDelivery.available_at, sender.longest_pause(), DELIVERY_IS_PENDING, becomes=NOW)
-    yield Limit(WebhookEndpoint.former_secret_until, timedelta(hours=MAX_OVERLAP_HOURS))
     yield Limit(MemoryMap.notify_at, notify)
     yield Limit(MemoryMap.lease_until, map_job.lease(services))
     yield Limit(QuotaCounter.recount_at, recount.MOST_PAUSE, becomes=NOW)
+    for hooks in services.hooks:
+        if hooks.limits is not None:
+            yield from hooks.limits(services)
 
 
 def _clamp(services: Services, limit: Limit) -> int:

@@ -19,6 +19,7 @@ from prometheus_client.metrics_core import Metric
 
 from memorybase import errors
 from memorybase.embedding.usage import Usage
+from memorybase.extension import Gauge
 from memorybase.metrics import _OF_THIS_PROCESS
 from memorybase.operations import embedding_usage, health
 from memorybase.operations.health import Part, Vitals
@@ -147,16 +148,6 @@ GAUGES: dict[str, tuple[str, str, dict[str, str]]] = {
         "Memory bases whose store differs from the ledger.",
         "",
         {"": "mismatched_memory_bases"},
-    ),
-    "memorybase_webhooks": (
-        "Webhooks; failing: the last attempt failed.",
-        "state",
-        {"working": "webhooks_working", "failing": "webhooks_failing", "disabled": "webhooks_disabled"},
-    ),
-    "memorybase_webhook_deliveries_pending": (
-        "Deliveries to enabled webhooks that wait for their next attempt.",
-        "",
-        {"": "webhook_deliveries_pending"},
     ),
     "memorybase_distillations_pending": (
         "Sessions that wait for a language model to distil facts.",
@@ -306,10 +297,14 @@ class _EndpointCounters:
 
 
 def _gauges(vitals: Vitals) -> Iterator[Metric]:
-    for name, (text, label, fields) in GAUGES.items():
-        family = GaugeMetricFamily(name, text, labels=[label] if label else [])
-        for value, field in fields.items():
-            family.add_metric([value] if label else [], float(getattr(vitals, field) or 0))
+    own = (
+        Gauge(name, text, {value: float(getattr(vitals, field) or 0) for value, field in fields.items()}, label)
+        for name, (text, label, fields) in GAUGES.items()
+    )
+    for gauge in (*own, *vitals.of_features):
+        family = GaugeMetricFamily(gauge.name, gauge.text, labels=[gauge.label] if gauge.label else [])
+        for value, number in gauge.values.items():
+            family.add_metric([value] if gauge.label else [], number)
         yield family
 
 

@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import deadlines, errors
 from memorybase.database import clock, schema
+from memorybase.extension import Gauge
 from memorybase.facts import usage
 from memorybase.queries import heartbeats, jobs, statistics
 from memorybase.queries.statistics import LongJob
@@ -103,10 +104,6 @@ class Vitals:
     queue_stalled: bool
     dead_letters: int
     mismatched_memory_bases: int
-    webhooks_working: int
-    webhooks_failing: int
-    webhooks_disabled: int
-    webhook_deliveries_pending: int
     missing_chunks: int
     oldest_comparison_seconds: float | None
     worker: Liveness
@@ -118,6 +115,7 @@ class Vitals:
     distiller_cost: float = 0.0
     distilled_facts: int = 0
     refused_facts: int = 0
+    of_features: tuple[Gauge, ...] = ()
 
 
 def read_vitals(services: Services) -> Vitals:
@@ -129,7 +127,6 @@ def read_vitals(services: Services) -> Vitals:
         compared = statistics.comparisons(db)
         active = statistics.active_jobs(db, now - STUCK_AFTER)
         stale = timedelta(seconds=deadlines.HEARTBEAT_STALE_SECONDS)
-        webhooks = statistics.webhooks(db)
         distilled = usage.today(db, services.settings, now)
         by_kind = {row.kind: Liveness(row.alive, _age(now, row.last)) for row in statistics.heartbeats(db, now - stale)}
         return Vitals(
@@ -151,10 +148,6 @@ def read_vitals(services: Services) -> Vitals:
             mismatched_memory_bases=compared.differing,
             missing_chunks=compared.missing,
             oldest_comparison_seconds=_age(now, compared.oldest),
-            webhooks_working=webhooks.working,
-            webhooks_failing=webhooks.failing,
-            webhooks_disabled=webhooks.disabled,
-            webhook_deliveries_pending=statistics.pending_deliveries(db),
             worker=by_kind.get("worker", Liveness(0, None)),
             sweeper=by_kind.get("sweeper", Liveness(0, None)),
             longest_job=statistics.longest_job(db),
@@ -164,6 +157,9 @@ def read_vitals(services: Services) -> Vitals:
             distiller_cost=distilled.cost,
             distilled_facts=distilled.facts,
             refused_facts=distilled.refused,
+            of_features=tuple(
+                gauge for hooks in services.hooks if hooks.gauges is not None for gauge in hooks.gauges(db)
+            ),
         )
 
 

@@ -7,10 +7,9 @@ waits for Chroma or Redis.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any, Literal, NamedTuple
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from pydantic import Field
@@ -20,14 +19,12 @@ from memorybase import errors
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow
 from memorybase.memory_bases.restore_progress import restore_progress
-from memorybase.models import IngestionJob, JobState, WebhookEndpoint
+from memorybase.models import IngestionJob, JobState
 from memorybase.operations import stack_parts
 from memorybase.operations.stack_parts import PartView
 from memorybase.queries import job_lists, statistics
 from memorybase.queries import problems as problem_queries
-from memorybase.queries import webhooks as webhook_rows
 from memorybase.queries.problems import COUNT_TO
-from memorybase.queries.webhooks import DeadDeliveries
 from memorybase.quotas.usage import UsedUp, used_up
 from memorybase.services import Services
 
@@ -80,18 +77,6 @@ class FixAction(StrEnum):
     REPLAY = "replay"
     CANCEL = "cancel"
     RUN_COMMAND = "run_command"
-
-
-class FailingWebhook(NamedTuple):
-    """A webhook that was disabled because it failed, or that did not get events: `dead` of them, up to COUNT_TO."""
-
-    id: UUID
-    url: str
-    description: str
-    disabled_at: datetime | None
-    disabled_reason: str | None
-    dead: int
-    dead_since: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +148,7 @@ class Wait(NamedTuple):
 
 
 MAX_OF_A_KIND = 50
+_WORST_FIRST = list(ProblemKind)
 _HOLDS = {JobState.RUNNING: "still runs", JobState.QUEUED: "is tried again"}
 
 
@@ -185,7 +171,7 @@ def problems(services: Services, user_id: UUID, seconds: float = stack_parts.ANS
             long = problem_queries.long_jobs(db, user_id, now - LONG, MAX_OF_A_KIND)
             wait = _wait(db, user_id, now)
             waiting = problem_queries.waiting_jobs(db, user_id) if long.rows or wait else 0
-            hooks = failing_webhooks(db, user_id)
+            of_features = [each for hooks in services.hooks if hooks.problems for each in hooks.problems(db, user_id)]
             full = used_up(db, services.settings, now, user_id)
     except errors.DatabaseUnavailable as error:
         part = next(part for part in states if part.name == "database")
@@ -202,8 +188,8 @@ def problems(services: Services, user_id: UUID, seconds: float = stack_parts.ANS
         found.append(held or _overdue(services, wait, waiting))
     found += [_long(row, waiting) for row in long.rows]
     found += [_quota(services, each) for each in full]
-    found += [_webhook(row) for row in hooks]
     found += [_paused(row) for row in paused.rows]
+    found = sorted([*found, *of_features], key=lambda each: _WORST_FIRST.index(each.kind))
     counted = (failed, paused, long, *([lost] if restore is None else []))
     hidden = sum(each.total - len(each.rows) for each in counted)
     return Problems(found, len(found) + hidden)
@@ -243,11 +229,11 @@ def _lost(row: AnyRow) -> Problem:
 
 def _failed(row: AnyRow) -> Problem:
     cause = CAUSES.get(row.error_code, "embedding failed")
-    where = _plural(row.sessions, "session")
+    where = plural(row.sessions, "session")
     return Problem(
         kind=ProblemKind.FAILED,
-        title=f"{_plural(row.messages, 'message')} {'is' if row.messages == 1 else 'are'} not searchable",
-        text=f"{row.name}: {cause} for {_plural(row.texts, 'text')}, in {where}.",
+        title=f"{plural(row.messages, 'message')} {'is' if row.messages == 1 else 'are'} not searchable",
+        text=f"{row.name}: {cause} for {plural(row.texts, 'text')}, in {where}.",
         since=row.since,
         memory_base_id=row.id,
         memory_base_name=row.name,
@@ -267,7 +253,7 @@ def _failed(row: AnyRow) -> Problem:
 
 
 def _long(row: AnyRow, waiting: int) -> Problem:
-    others = f" {_plural(waiting, 'job')} {'waits' if waiting == 1 else 'wait'}; they take turns." if waiting else ""
+    others = f" {plural(waiting, 'job')} {'waits' if waiting == 1 else 'wait'}; they take turns." if waiting else ""
     return Problem(
         kind=ProblemKind.LONG,
         title=f"{row.name} ingests a long message",
@@ -292,7 +278,7 @@ def _quota(services: Services, full: UsedUp) -> Problem:
 
 
 def _paused(row: AnyRow) -> Problem:
-    sessions = _plural(row.sessions, "session")
+    sessions = plural(row.sessions, "session")
     path = f"/v1/memories/{row.id}"
     is_paused = row.paused_at is not None
     resume = (Fix(FixAction.RESUME, "Resume", "PATCH", path, {"paused": False}),)
@@ -303,7 +289,7 @@ def _paused(row: AnyRow) -> Problem:
     return Problem(
         kind=ProblemKind.PAUSED,
         title=f"{row.name} is {'paused' if is_paused else 'not being filled'}",
-        text=f"{'Its ingestion is paused' if is_paused else 'Auto-capture is off'}; {_plural(row.messages, 'message')} "
+        text=f"{'Its ingestion is paused' if is_paused else 'Auto-capture is off'}; {plural(row.messages, 'message')} "
         f"in {sessions} {'waits' if row.messages == 1 else 'wait'}.",
         since=row.since,
         memory_base_id=row.id,
@@ -312,31 +298,6 @@ def _paused(row: AnyRow) -> Problem:
         sessions=row.sessions,
         fixes=resume if is_paused else turn_on,
     )
-
-
-def _webhook(row: FailingWebhook) -> Problem:
-    path = f"/v1/webhooks/{row.id}"
-    enable = Fix(FixAction.ENABLE, "Enable", "PATCH", path, {"enabled": True})
-    replay = Fix(FixAction.REPLAY, f"Replay {row.dead:,}", "POST", f"{path}/replay", {"since": _iso(row.dead_since)})
-    reason = "It answered 410." if row.disabled_reason == "gone" else "All attempts failed for days."
-    missed = f"{_plural(row.dead, 'event')} {'was' if row.dead == 1 else 'were'} not delivered"
-    # The rest of a URL may be a secret, and problems are shown to keys that may not read webhooks.
-    name = row.description or urlsplit(row.url).hostname or ""
-    is_disabled = row.disabled_at is not None
-    return Problem(
-        kind=ProblemKind.WEBHOOK,
-        title=f"The webhook {name} is disabled" if is_disabled else missed,
-        text=f"{reason} {missed + '; new ones are not recorded' if row.dead else 'Events are not recorded for it'}."
-        if is_disabled
-        else f"All attempts to send them to the webhook {name} failed.",
-        since=row.disabled_at or row.dead_since,
-        webhook_id=row.id,
-        fixes=(*([enable] if is_disabled else []), *([replay] if row.dead else [])),
-    )
-
-
-def _iso(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.astimezone(UTC).isoformat()
 
 
 def _wait(db: OrmSession, user_id: UUID, now: datetime) -> Wait | None:
@@ -354,8 +315,8 @@ def _wait(db: OrmSession, user_id: UUID, now: datetime) -> Wait | None:
 def _overdue(services: Services, wait: Wait, waiting: int) -> Problem:
     text = "Messages that are due are not ingested, although every part answers. Read the worker's log."
     if wait.ingested:
-        text = f"{_plural(waiting, 'job')} {'waits' if waiting == 1 else 'wait'} for a worker. "
-        text += f"{_plural(wait.ingested, 'message')} ingested in the last minute. More workers end the wait sooner."
+        text = f"{plural(waiting, 'job')} {'waits' if waiting == 1 else 'wait'} for a worker. "
+        text += f"{plural(wait.ingested, 'message')} ingested in the last minute. More workers end the wait sooner."
     return Problem(
         kind=ProblemKind.OVERDUE,
         title="Messages wait too long",
@@ -368,9 +329,9 @@ def _overdue(services: Services, wait: Wait, waiting: int) -> Problem:
 def _held_up(row: AnyRow, oldest: datetime, waiting: int, now: datetime) -> Problem:
     """Messages wait too long, and a job is why."""
     job: IngestionJob = row.IngestionJob
-    size = _plural(job.total, "message")
+    size = plural(job.total, "message")
     if job.total_chunks:
-        size += f", {job.stored_chunks:,} of {_plural(job.total_chunks, 'chunk')} stored"
+        size += f", {job.stored_chunks:,} of {plural(job.total_chunks, 'chunk')} stored"
     started = _span(now - (job.started_at or now))
     said = [f"Session {job.session_id} ({size}): attempt {max(job.attempts, 1)}, started {started} ago."]
     if job.error:
@@ -379,7 +340,7 @@ def _held_up(row: AnyRow, oldest: datetime, waiting: int, now: datetime) -> Prob
         said.append(f"Next attempt in {_span(job.available_at - now)}.")
     others = waiting - (job.state == JobState.QUEUED)
     if others:
-        said.append(f"{_plural(others, 'job')} {'waits' if others == 1 else 'wait'} behind it.")
+        said.append(f"{plural(others, 'job')} {'waits' if others == 1 else 'wait'} behind it.")
     return Problem(
         kind=ProblemKind.OVERDUE,
         title=f"A job of {row.memory_base_name} {_HOLDS[JobState(job.state)]}, and messages wait",
@@ -404,25 +365,6 @@ def _sentence(text: str | None) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _plural(count: int, noun: str) -> str:
+def plural(count: int, noun: str) -> str:
+    """The number with its noun; counts stop at COUNT_TO."""
     return f"{count:,}{'+' if count >= COUNT_TO else ''} {noun if count == 1 else noun + 's'}"
-
-
-def failing_webhooks(db: OrmSession, user_id: UUID) -> list[FailingWebhook]:
-    """The user's webhooks that fail, in the order of their creation. What somebody has disabled fails no more."""
-    found = [each for each in webhook_rows.endpoints_of(db, user_id) if each.disabled_reason != "request"]
-    dead = webhook_rows.dead_deliveries(db, [each.id for each in found], at_most=COUNT_TO)
-    failing = [each for each in found if each.disabled_at is not None or each.id in dead]
-    return [_failing(each, dead.get(each.id)) for each in failing]
-
-
-def _failing(hook: WebhookEndpoint, dead: DeadDeliveries | None) -> FailingWebhook:
-    return FailingWebhook(
-        hook.id,
-        hook.url,
-        hook.description,
-        hook.disabled_at,
-        hook.disabled_reason,
-        dead.events if dead else 0,
-        dead.since if dead else None,
-    )

@@ -5,8 +5,9 @@ Any number of sweeper processes may run. Every step uses its own short transacti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field, fields
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from weakref import WeakKeyDictionary
@@ -18,6 +19,7 @@ from memorybase.conversation.summarizers import job as summary_job
 from memorybase.database import clock
 from memorybase.database.due import change_if_due
 from memorybase.database.engine import Database
+from memorybase.extension import Pace, Step
 from memorybase.facts import distill
 from memorybase.ingestion import build, recovery
 from memorybase.keyword_index import orphans, packing
@@ -35,17 +37,8 @@ from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions.deletion import finish_flow_deletion
 from memorybase.telemetry import get_logger
 from memorybase.vectors.collection_names import store_of
-from memorybase.webhooks import deliveries
 
-# Every pass runs these, and what `due_steps` finds. Any other step is left out for a while after it found nothing.
-PROMPT = frozenset({"distillations"})
-REST_SECONDS = 30.0
-# The rows that they delete have been useless for a day or more.
-SELDOM = frozenset(
-    {"ids_forgotten", "memory_uses", "receipts", "tickets_forgotten", "requests_forgotten", "deliveries_deleted"}
-    | {"jobs_deleted", "audit_pruned", "quota_windows_deleted"}
-)
-SELDOM_SECONDS = 600.0
+REST_SECONDS = {Pace.RESTING: 30.0, Pace.SELDOM: 600.0}  # of a step that found nothing
 
 LIMIT = 500  # sessions that one pass looks at; the next pass continues after them
 
@@ -85,63 +78,12 @@ log = get_logger(__name__)
 
 @dataclass(slots=True)
 class SweepReport:
-    """Results of one pass, by step, in their order."""
+    """Results of one pass: how much each step did, in their order, without those that did nothing."""
 
-    clamped: int = 0
-    requeued: int = 0
-    idle: int = 0
-    prepared: int = 0
-    renames_finished: int = 0
-    planned: int = 0
-    notified: int = 0
-    memories_deleted: int = 0
-    deletions: int = 0
-    builds: int = 0
-    retired: int = 0
-    sessions_deleted: int = 0
-    expired: int = 0
-    forgotten: int = 0
-    memory_uses: int = 0
-    receipts: int = 0
-    sessions_erased: int = 0
-    logs_purged: int = 0
-    sessions_removed: int = 0
-    ids_forgotten: int = 0
-    deleted_emptied: int = 0
-    passed: int = 0
-    packed: int = 0
-    orphans_removed: int = 0
-    mismatches: int = 0
-    summaries: int = 0
-    maps: int = 0
-    distillations: int = 0
-    tickets_forgotten: int = 0
-    requests_forgotten: int = 0
-    node_memory: int = 0
-    deliveries_deleted: int = 0
-    jobs_deleted: int = 0
-    audit_sealed: int = 0
-    audit_pruned: int = 0
-    quotas_recounted: int = 0
-    quota_windows_deleted: int = 0
+    done: Counter[str] = field(default_factory=Counter)
     failed_steps: list[str] = field(default_factory=list)
     database_failed: bool = False
-
-    def idle_steps(self) -> set[str]:
-        """The steps that found nothing to do, or were left out."""
-        steps = {each.name for each in fields(self)} - {"failed_steps", "database_failed", *self.failed_steps}
-        return {name for name in steps if not getattr(self, name)}
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether more waits than one pass takes, jobs or deletions: the next one should follow at once."""
-        is_expiring = self.expired >= passes.MESSAGES or self.forgotten >= forgetting.PAGE
-        has_old_jobs = self.jobs_deleted >= DELETE_LIMIT
-        has_old_uses = self.memory_uses >= uses.PAGE * uses.PAGES
-        is_late = self.planned >= recovery.SESSIONS_WITHOUT_JOB or self.idle >= recovery.SWEEP_LIMIT
-        is_cut_off = self.sessions_erased > 0 or self.prepared >= preparation.PAGES_A_PASS
-        is_unpacked = self.packed >= packing.PAGES_A_PASS
-        return is_late or is_expiring or has_old_jobs or has_old_uses or is_cut_off or is_unpacked
+    is_behind: bool = False  # more waits than one pass takes: the next one should follow at once
 
 
 TICKETS_LIMIT = 5_000  # in one pass: API keys may create links at any rate
@@ -158,11 +100,14 @@ class Agenda:
         resting = {name for name, at in self._from.items() if at > now}
         return resting | (due_steps.NAMES - set(due))
 
-    def rest(self, report: SweepReport, now: float) -> None:
+    def rest(self, steps: Iterable[Step], report: SweepReport, now: float) -> None:
         """Leave out what found nothing for a while."""
-        for name in report.idle_steps() - due_steps.NAMES - PROMPT:
-            if self._from.get(name, now) <= now:
-                self._from[name] = now + (SELDOM_SECONDS if name in SELDOM else REST_SECONDS)
+        for step in steps:
+            seconds = REST_SECONDS.get(step.pace)
+            if seconds is None or step.name in report.done or step.name in report.failed_steps:
+                continue
+            if self._from.get(step.name, now) <= now:
+                self._from[step.name] = now + seconds
 
     def defer(self, name: str, until: float) -> None:
         self._from[name] = until
@@ -174,63 +119,69 @@ def due_now(services: Services) -> set[str]:
         return due_steps.find(db, clock.now(db))
 
 
+def steps_of(services: Services) -> list[Step]:
+    """The steps of a pass, in their order: those of features come last."""
+    own = [
+        Step("clamped", clock_steps.clamp_timestamps),
+        Step("requeued", recovery.requeue_expired, Pace.DUE),
+        Step("idle", recovery.flush_idle, Pace.DUE, recovery.SWEEP_LIMIT),
+        Step("prepared", preparation.go_on, Pace.DUE, preparation.PAGES_A_PASS),
+        Step("renames_finished", renaming.finish_all),
+        Step("planned", recovery.schedule_missing, Pace.DUE, recovery.SESSIONS_WITHOUT_JOB),
+        Step("notified", recovery.enqueue_waiting, Pace.DUE),
+        Step("memories_deleted", planned_deletion.start_due_deletions, Pace.DUE),
+        Step("deletions", finish_deletions, Pace.DUE),
+        Step("builds", build.finish_builds, Pace.DUE),
+        Step("retired", deletion.delete_retired_collections),
+        Step("sessions_deleted", bulk.delete_due_sessions, Pace.DUE),
+        Step("expired", expire, full=passes.MESSAGES),
+        Step("forgotten", forgetting.forget_expired, full=forgetting.PAGE),
+        Step("memory_uses", uses.delete_expired, Pace.SELDOM, uses.PAGE * uses.PAGES),
+        Step("receipts", receipts.clean_up, Pace.SELDOM),
+        Step("sessions_erased", session_deletion.finish_erasures, Pace.DUE, full=1),
+        Step("logs_purged", purging.purge_logs),
+        Step("sessions_removed", session_deletion.remove_deleted_sessions, Pace.DUE),
+        Step("ids_forgotten", session_deletion.delete_expired_ids, Pace.SELDOM),
+        Step("deleted_emptied", restoring.delete_expired),
+        Step("passed", mark_passed),
+        Step("packed", packing.pack, full=packing.PAGES_A_PASS),
+        Step("orphans_removed", orphans.collect),
+        Step("mismatches", consistency.compare_counts),
+        Step("summaries", summary_job.enqueue_due),
+        Step("maps", map_job.enqueue_due),
+        Step("distillations", distill.enqueue_due, Pace.EVERY),
+        Step("tickets_forgotten", delete_expired_tickets, Pace.SELDOM),
+        Step("requests_forgotten", idempotency.delete_expired, Pace.SELDOM),
+        Step("node_memory", node_objects.enqueue_clean_up),
+        Step("jobs_deleted", delete_old, Pace.SELDOM, DELETE_LIMIT),
+        Step("audit_sealed", chain.seal, Pace.DUE),
+        Step("audit_pruned", chain.prune, Pace.SELDOM),
+        Step("quotas_recounted", recount.recount),
+        Step("quota_windows_deleted", recount.forget_windows, Pace.SELDOM),
+    ]
+    return own + [step for hooks in services.hooks for step in hooks.steps]
+
+
 def sweep(
     services: Services, confirm: Callable[[], object] = lambda: None, *, leave: Collection[str] = ()
 ) -> SweepReport:
     """Run one pass without the steps to leave out; `confirm` is called after each step. A step that fails is named in
     the report; the next pass runs it again."""
     report = SweepReport()
-    steps: dict[str, Callable[[Services], int]] = {
-        "clamped": clock_steps.clamp_timestamps,
-        "requeued": recovery.requeue_expired,
-        "idle": recovery.flush_idle,
-        "prepared": preparation.go_on,
-        "renames_finished": renaming.finish_all,
-        "planned": recovery.schedule_missing,
-        "notified": recovery.enqueue_waiting,
-        "memories_deleted": planned_deletion.start_due_deletions,
-        "deletions": finish_deletions,
-        "builds": build.finish_builds,
-        "retired": deletion.delete_retired_collections,
-        "sessions_deleted": bulk.delete_due_sessions,
-        "expired": expire,
-        "forgotten": forgetting.forget_expired,
-        "memory_uses": uses.delete_expired,
-        "receipts": receipts.clean_up,
-        "sessions_erased": session_deletion.finish_erasures,
-        "logs_purged": purging.purge_logs,
-        "sessions_removed": session_deletion.remove_deleted_sessions,
-        "ids_forgotten": session_deletion.delete_expired_ids,
-        "deleted_emptied": restoring.delete_expired,
-        "passed": mark_passed,
-        "packed": packing.pack,
-        "orphans_removed": orphans.collect,
-        "mismatches": consistency.compare_counts,
-        "summaries": summary_job.enqueue_due,
-        "maps": map_job.enqueue_due,
-        "distillations": distill.enqueue_due,
-        "tickets_forgotten": delete_expired_tickets,
-        "requests_forgotten": idempotency.delete_expired,
-        "node_memory": node_objects.enqueue_clean_up,
-        "deliveries_deleted": deliveries.delete_old,
-        "jobs_deleted": delete_old,
-        "audit_sealed": chain.seal,
-        "audit_pruned": chain.prune,
-        "quotas_recounted": recount.recount,
-        "quota_windows_deleted": recount.forget_windows,
-    }
-    for name, step in steps.items():
-        if name in leave:
+    for step in steps_of(services):
+        if step.name in leave:
             continue
         try:
-            setattr(report, name, step(services))
+            if done := step.run(services):
+                report.done[step.name] = done
+                report.is_behind |= step.full is not None and done >= step.full
         except errors.EnvironmentFailure as error:
-            log.warning("sweep_step_failed", step=name, error_code=error.code)
-            report.failed_steps.append(name)
+            log.warning("sweep_step_failed", step=step.name, error_code=error.code)
+            report.failed_steps.append(step.name)
             report.database_failed |= isinstance(error, errors.DatabaseUnavailable)
         except Exception:  # a defect in one step must not block the others
-            log.exception("sweep_step_broken", step=name)
-            report.failed_steps.append(name)
+            log.exception("sweep_step_broken", step=step.name)
+            report.failed_steps.append(step.name)
         confirm()
     return report
 

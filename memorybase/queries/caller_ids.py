@@ -17,14 +17,14 @@ from memorybase import errors
 from memorybase.database import batches
 from memorybase.ids import CallerId, IdKind
 from memorybase.models import Flow, Message, NodeExecution, Run
-from memorybase.queries.ownership import Kind, check_flow, not_found
+from memorybase.queries.ownership import check_flow, not_found
 from memorybase.services import Services
 
 LISTED = 20  # flows in the error for an ambiguous id
 
 Table = type[Run] | type[Message] | type[NodeExecution]
 _TABLES: Mapping[IdKind, Table] = {"run": Run, "message": Message, "node_execution": NodeExecution}
-_KINDS: Mapping[IdKind, Kind] = {"run": "run", "message": "message", "node_execution": "node execution"}
+_KINDS: Mapping[IdKind, str] = {"run": "run", "message": "message", "node_execution": "node execution"}
 
 
 def present(db: OrmSession, flow_id: UUID, ids: Collection[CallerId]) -> dict[CallerId, UUID]:

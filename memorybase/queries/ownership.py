@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
@@ -15,30 +15,6 @@ from memorybase.queries.sessions import SessionRow
 
 Row = TypeVar("Row")
 Living = TypeVar("Living", Session, SessionRow)
-Kind = Literal[
-    "chat memory",
-    "dead letter",
-    "deleted message",
-    "delivery",
-    "end user",
-    "fact",
-    "flow",
-    "hold",
-    "job",
-    "key",
-    "knowledge",
-    "knowledge base",
-    "label",
-    "memory base",
-    "message",
-    "node execution",
-    "receipt",
-    "run",
-    "session",
-    "standing statement",
-    "summary",
-    "webhook",
-]
 _FIELDS = {
     "chat memory": "node_id",
     "standing statement": "statement_id",
@@ -47,13 +23,13 @@ _FIELDS = {
 }  # else <kind>_id
 
 
-def not_found(kind: Kind, value: object, *, field: str | None = None) -> errors.NotFound:
+def not_found(kind: str, value: object, *, field: str | None = None) -> errors.NotFound:
     """The error for a row that is missing or belongs to somebody else; `field` where it is not the usual one."""
     field = field or _FIELDS.get(kind) or f"{kind.replace(' ', '_')}_id"
     return errors.NotFound(f"There is no such {kind}", field=field, value=value)
 
 
-def require(row: Row | None, kind: Kind, value: object, *, field: str | None = None) -> Row:
+def require(row: Row | None, kind: str, value: object, *, field: str | None = None) -> Row:
     """The row; raises NotFound for None."""
     if row is None:
         raise not_found(kind, value, field=field)

@@ -12,7 +12,6 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.paging import AnySelect
 from memorybase.models import (
-    DELIVERY_IS_PENDING,
     IS_ACTIVE,
     ChatRecord,
     DeadLetter,
@@ -29,8 +28,6 @@ from memorybase.models import (
     Priority,
     Session,
     SessionProgress,
-    WebhookDelivery,
-    WebhookEndpoint,
 )
 from memorybase.queries.joins import DEAD_LETTER_IS_SHOWN, SERVES, own_base
 from memorybase.queries.pending import SESSION_IS_DUE, is_due, is_pending
@@ -67,14 +64,6 @@ class Jobs(NamedTuple):
     oldest: datetime | None
 
 
-class Webhooks(NamedTuple):
-    """failing: enabled, and the last attempt failed."""
-
-    working: int
-    failing: int
-    disabled: int
-
-
 class Comparisons(NamedTuple):
     """The last comparison of each memory base with its store, added up.
 
@@ -104,7 +93,7 @@ class Heartbeats(NamedTuple):
 
 def due(db: OrmSession) -> Due:
     """Number of due messages, and when the oldest of them was captured."""
-    sessions = _bounded_count(db, _due_sessions())
+    sessions = bounded_count(db, _due_sessions())
     if not sessions:
         return Due(0, 0, None)
     return Due(sessions, _count_messages(db, _due_sessions(), COUNT_TO), oldest_due(db))
@@ -215,28 +204,10 @@ def longest_job(db: OrmSession) -> LongJob | None:
     return None if row is None else LongJob(*row)
 
 
-def webhooks(db: OrmSession) -> Webhooks:
-    """Numbers of webhooks that work, fail and are disabled."""
-    is_enabled, fails = WebhookEndpoint.disabled_at.is_(None), WebhookEndpoint.failing_since.is_not(None)
-    counts = (
-        sa.func.count().filter(is_enabled, ~fails),
-        sa.func.count().filter(is_enabled, fails),
-        sa.func.count().filter(~is_enabled),
-    )
-    return Webhooks(*db.execute(sa.select(*counts)).one())
-
-
-def pending_deliveries(db: OrmSession) -> int:
-    """Deliveries to enabled webhooks that have not ended."""
-    enabled = WebhookEndpoint.disabled_at.is_(None)
-    waiting = sa.select(WebhookDelivery.id).join(WebhookEndpoint, WebhookEndpoint.id == WebhookDelivery.endpoint_id)
-    return _bounded_count(db, waiting.where(DELIVERY_IS_PENDING, enabled))
-
-
 def dead_letters(db: OrmSession) -> int:
     """Dead letters of serving and building generations, without discarded ones."""
     shown = sa.select(DeadLetter.id).join(MemoryBase, MemoryBase.id == DeadLetter.memory_base_id)
-    return _bounded_count(db, shown.where(DEAD_LETTER_IS_SHOWN, MemoryBase.deleting_at.is_(None)))
+    return bounded_count(db, shown.where(DEAD_LETTER_IS_SHOWN, MemoryBase.deleting_at.is_(None)))
 
 
 def comparisons(db: OrmSession) -> Comparisons:
@@ -316,12 +287,13 @@ def _count_messages(db: OrmSession, sessions: AnySelect, at_most: int) -> int:
         is_due(rows.c.capture, rows.c.cursor_seq, rows.c.target_seq),
     )
     found = sa.select(sa.literal(1).label("one")).select_from(rows).join(Message, due)
-    return _bounded_count(db, found, at_most)
+    return bounded_count(db, found, at_most)
 
 
 def _count_if(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
     return sa.func.coalesce(sa.func.sum(sa.case((condition, 1), else_=0)), 0)
 
 
-def _bounded_count(db: OrmSession, statement: AnySelect, at_most: int = COUNT_TO) -> int:
+def bounded_count(db: OrmSession, statement: AnySelect, at_most: int = COUNT_TO) -> int:
+    """Number of the statement's rows, up to `at_most`."""
     return db.scalar(sa.select(sa.func.count()).select_from(statement.limit(at_most).subquery())) or 0

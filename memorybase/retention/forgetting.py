@@ -57,7 +57,7 @@ def _forget_in_base(services: Services, base_id: UUID) -> int:
     with services.database.transaction() as db:
         now = clock.now(db)
         if is_complete:
-            receipts.close(db, "memory_base", base_id, now)
+            receipts.close(db, services, "memory_base", base_id, now)
             now += passes.INTERVAL
         retention.release_base(db, base_id, days, now, before if is_complete else found[-1][1])
     return forgotten

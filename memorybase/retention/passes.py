@@ -114,7 +114,7 @@ def _expire_flow(services: Services, flow_id: UUID, budget: Budget) -> None:
     with services.database.transaction() as db:
         now = clock.now(db)
         if is_complete:
-            receipts.close(db, "flow", flow_id, now)
+            receipts.close(db, services, "flow", flow_id, now)
             now += INTERVAL
         retention.release_flow(db, flow_id, now)
 
@@ -154,7 +154,7 @@ def expire_due_sessions(services: Services) -> int:
     if len(due) < SESSIONS:
         for flow_id in {*interrupted, *(each.flow_id for each in due)} - unfinished:
             with services.database.transaction() as db:
-                receipts.close(db, "session", flow_id, clock.now(db))
+                receipts.close(db, services, "session", flow_id, clock.now(db))
     return budget.deleted
 
 

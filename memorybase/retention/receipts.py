@@ -15,9 +15,11 @@ from uuid import UUID, uuid4
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase import events
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.described import FlowId, Id
+from memorybase.events import Event, EventType
 from memorybase.models import RetentionPass
 from memorybase.queries import retention
 from memorybase.queries.ownership import check_flow
@@ -25,8 +27,6 @@ from memorybase.queries.retention import PassRule
 from memorybase.read_models.views import view_of
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
-from memorybase.webhooks import events
-from memorybase.webhooks.events import Event, EventType
 
 log = get_logger(__name__)
 
@@ -132,16 +132,16 @@ def add(db: OrmSession, subject: Subject, before: datetime, counts: Mapping[str,
     db.flush()
 
 
-def close(db: OrmSession, rule: str, subject_id: UUID, now: datetime) -> None:
+def close(db: OrmSession, services: Services, rule: str, subject_id: UUID, now: datetime) -> None:
     """Nothing is left for the rule to delete: finish its open receipt, if it has one."""
     receipt = retention.lock_open_pass(db, rule, subject_id)
     if receipt is not None:
         receipt.finished_at = now
         db.flush()
-        _retention_expired(db, receipt, now)
+        _retention_expired(db, services, receipt, now)
 
 
-def _retention_expired(db: OrmSession, receipt: RetentionPass, now: datetime) -> None:
+def _retention_expired(db: OrmSession, services: Services, receipt: RetentionPass, now: datetime) -> None:
     """The event of a finished pass, in the transaction that finishes it: so it happens exactly once."""
     deleted = {
         "pass_id": receipt.id,
@@ -154,7 +154,7 @@ def _retention_expired(db: OrmSession, receipt: RetentionPass, now: datetime) ->
         "chunks": receipt.counts["chunks"],
         "memory_uses": receipt.counts["memory_uses"],
     }
-    events.record(db, receipt.user_id, [Event(EventType.RETENTION_EXPIRED, deleted)], now)
+    events.record(db, services, receipt.user_id, [Event(EventType.RETENTION_EXPIRED, deleted)], now)
     log.info(
         "retention_expired",
         pass_id=str(receipt.id),
@@ -188,7 +188,7 @@ def clean_up(services: Services) -> int:
         has_old = retention.has_old_pass(db, kept=KEPT)
     for rule, subject_id in abandoned:
         with services.database.transaction() as db:
-            close(db, rule, subject_id, clock.now(db))
+            close(db, services, rule, subject_id, clock.now(db))
     if not has_old:
         return len(abandoned)
     with services.database.transaction() as db:

@@ -75,7 +75,7 @@ def _delete_old(services: Services) -> int:
         if len(old) < PAGE:
             break
         _last_seen[database] = old[-1]
-    _close_receipts(database)
+    _close_receipts(services)
     return deleted
 
 
@@ -95,12 +95,13 @@ def _flow_of(use: OldUse) -> tuple[UUID, UUID]:
     return use.flow_id, use.user_id
 
 
-def _close_receipts(database: Database) -> None:
+def _close_receipts(services: Services) -> None:
+    database = services.database
     with database.reading(snapshot=False) as db:
         flow_ids = retention.open_subjects(db, "memory_use", before=clock.now(db) - RECEIPT, limit=PAGE)
     for flow_id in flow_ids:
         with database.transaction() as db:
-            receipts.close(db, "memory_use", flow_id, clock.now(db))
+            receipts.close(db, services, "memory_use", flow_id, clock.now(db))
 
 
 def _delete_free(db: OrmSession, user_ids: Collection[UUID], ids: Collection[UUID]) -> int:

@@ -17,7 +17,7 @@ from uuid import UUID
 import numpy as np
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors, tracing
+from memorybase import errors, events, tracing
 from memorybase.database import clock
 from memorybase.messages import message_text
 from memorybase.models import MemoryBase
@@ -34,7 +34,6 @@ from memorybase.services import Services
 from memorybase.vectors import chunk_ids, indexes
 from memorybase.vectors.search import MAX_FETCH, SCORE_DIGITS
 from memorybase.vectors.store import StoredVector, VectorHit, as_score
-from memorybase.webhooks import events
 
 if TYPE_CHECKING:
     from memorybase.embedding import QueryTokens
@@ -236,7 +235,7 @@ def _marking_mismatch(services: Services, target: Target) -> Iterator[None]:
         with suppress(errors.DatabaseUnavailable), services.database.transaction(wait=False) as db:
             now = clock.now(db)
             began = memory_bases.mark_mismatch(db, target.memory_base_id, target.generation, now)
-            events.record_mismatch(db, began, now)
+            events.record_mismatch(db, services, began, now)
         if base.building is not None or services.settings.restored_dir.exists():
             raise errors.CollectionMissing(BEING_REBUILT) from None
         raise

@@ -11,12 +11,13 @@ from uuid import UUID
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
+from memorybase import errors, events
 from memorybase.conversation.chat_memory import message_log
 from memorybase.conversation.memory_use import redaction
 from memorybase.conversation.node_object_memory import erasure as node_objects
 from memorybase.database import clock
 from memorybase.described import ChangedBy, MemoryBaseId, MessageId, WhyChanged
+from memorybase.events import Event, EventType
 from memorybase.ingestion import edit, scheduler
 from memorybase.keyword_index import index
 from memorybase.models import Message
@@ -45,8 +46,6 @@ from memorybase.sessions.erasure import Erasure
 from memorybase.sessions.receipts import ErasureReceipt
 from memorybase.standing import index as standing
 from memorybase.telemetry import get_logger
-from memorybase.webhooks import events
-from memorybase.webhooks.events import Event, EventType
 
 log = get_logger(__name__)
 
@@ -269,7 +268,7 @@ def erase_session(services: Services, user_id: UUID, flow_id: UUID, session_id: 
             "chunks": erased.chunks,
             "pending_repairs": erased.pending_repairs,
         }
-        events.record(db, user_id, [Event(EventType.SESSION_ERASED, gone)], now)
+        events.record(db, services, user_id, [Event(EventType.SESSION_ERASED, gone)], now)
     if not is_complete:
         erased.job_ids.extend(erasure.finish(services, flow_id, session_id) or ())
     node_objects.erase(services, flow_id, session_id)  # if it fails, the sweeper tries again

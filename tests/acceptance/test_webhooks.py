@@ -31,7 +31,10 @@ def stack(tmp_path: Path) -> Iterator[EmbeddedStack]:
     stack.changes = {
         "MEMORYBASE_WEBHOOK_ALLOWED_NETWORKS": '["127.0.0.0/8"]',
     }
-    stack.values = {"memorybase.webhooks.sender.TIMEOUT_SECONDS": 2, "memorybase.webhooks.sender.BACKOFF_SECONDS": 0.2}
+    stack.values = {
+        "memorybase.features.webhooks.sender.TIMEOUT_SECONDS": 2,
+        "memorybase.features.webhooks.sender.BACKOFF_SECONDS": 0.2,
+    }
     try:
         stack.start()
         yield stack

@@ -12,15 +12,17 @@ import sqlalchemy as sa
 
 from harness.api import Api
 from harness.world import WorkerKilled, World
+from memorybase import events
 from memorybase.database import clock
+from memorybase.events import Event
+from memorybase.features.webhooks import endpoints
+from memorybase.features.webhooks.endpoints import WebhookWithSecret
+from memorybase.features.webhooks.models import WebhookDelivery, WebhookEndpoint
+from memorybase.features.webhooks.outbox import EventType
+from memorybase.features.webhooks.queries import ClaimedDelivery
+from memorybase.features.webhooks.requests import Attempt
+from memorybase.features.webhooks.sender import Sender
 from memorybase.ingestion import lost_worker
-from memorybase.models import WebhookDelivery, WebhookEndpoint
-from memorybase.queries.webhooks import ClaimedDelivery
-from memorybase.webhooks import endpoints, events
-from memorybase.webhooks.endpoints import WebhookWithSecret
-from memorybase.webhooks.events import Event, EventType
-from memorybase.webhooks.requests import Attempt
-from memorybase.webhooks.sender import Sender
 
 URL = "https://hooks.example.com/memorybase"
 OK, FAILED, GONE = Attempt(status=204), Attempt(status=500, error="status 500"), Attempt(status=410, error="status 410")
@@ -43,7 +45,7 @@ def happen(world: World, count: int = 1) -> None:
     """Record so many events."""
     with world.services.database.transaction() as db:
         found = [Event(EventType.JOB_FAILED, {"number": number}) for number in range(count)]
-        events.record(db, world.user_id, found, clock.now(db))
+        events.record(db, world.services, world.user_id, found, clock.now(db))
 
 
 def lose_workers(world: World) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -15,7 +14,7 @@ import sqlalchemy as sa
 
 from harness.doubles import AtOnce, FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 from harness.tables import LentDatabase, give_back, lend
-from memorybase import deadlines, ids
+from memorybase import deadlines, features, ids
 from memorybase.database.engine import Database
 from memorybase.ingestion import capture as ingestion
 from memorybase.ingestion import flush as flushing
@@ -136,7 +135,7 @@ class World:
         """A whole pass. Its first step with work must be one that a pass of the process would not have left out."""
         due = sweeper.due_now(self.services)
         report = sweeper.sweep(self.services)
-        first = next((name for name, found in dataclasses.asdict(report).items() if found), None)
+        first = next(iter(report.done), None)
         assert first not in due_steps.NAMES - due, f"due_steps misses {first}"
         return report
 
@@ -146,7 +145,7 @@ class World:
             while self.drain():
                 pass
             report = self.sweep()
-            if not report.notified and not report.planned and not report.requeued:
+            if not any(report.done[name] for name in ("notified", "planned", "requeued")):
                 return
         raise AssertionError("never at rest")
 
@@ -280,7 +279,7 @@ def empty_world(settings: Settings, *, database: Database | None = None, embedde
     vectors, queue, locks, embedders = InMemoryVectors(), InMemoryQueue(), InMemoryLocks(), embedders or FakeEmbedders()
     database = lend(settings.resolved_database_url) if database is None else database
     return World(
-        Services(settings, database, vectors, embedders, locks, queue),
+        Services(settings, database, vectors, embedders, locks, queue, features.hooks()),
         vectors,
         queue,
         locks,

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from memorybase.features import EXTENSIONS
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("memorybase", "worker", "api", "migrations")
 
@@ -42,19 +44,18 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.telemetry",
         "memorybase.tracing",
         "memorybase.vectors",
-        "migrations",
     },
-    "services": {"memorybase.services"},
+    "services": {"memorybase.extension", "memorybase.services"},
     "queries": {"memorybase.queries"},
     "indexes": {
         "memorybase.audit",
         "memorybase.auth",
+        "memorybase.events",
         "memorybase.idempotency",
         "memorybase.keyword_index",
         "memorybase.knowledge_bases",
         "memorybase.quotas",
         "memorybase.standing",
-        "memorybase.webhooks",
     },
     "flow": {"memorybase.conversation", "memorybase.ingestion", "memorybase.search"},
     "facts": {"memorybase.facts"},
@@ -69,7 +70,8 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.importers",
         "memorybase.operations",
     },
-    "wiring": {"memorybase.wiring"},
+    "features": {"memorybase.features"},
+    "wiring": {"memorybase.wiring", "migrations"},
     "edges": {
         "api",
         "memorybase.__main__",
@@ -87,8 +89,23 @@ STRANGERS = (
     {"api", "worker", "memorybase.stack"},
 )
 
-# wiring alone reaches up, lazily, for the queue that the worker's package implements.
-EXCEPTIONS = {("memorybase.wiring", "worker.queue")}
+# These alone reach up, lazily: wiring for the queue that the worker's package implements, an extension for the types of
+# its parts, a feature for those of its files that belong to a shell.
+EXCEPTIONS = {
+    ("memorybase.wiring", "worker.queue"),
+    ("memorybase.extension", "memorybase"),
+    ("memorybase.extension", "api"),
+    ("memorybase.features", "memorybase.features"),
+    ("memorybase.features", "memorybase.cli.extension"),
+    ("memorybase.features", "api"),
+}
+
+# The files of a feature's folder that are part of a shell: they may import what that part may.
+SHELLS = {"routes": "api.routes", "page": "api.web.views", "commands": "memorybase.cli"}
+# Who loads the list of extensions.
+LOADERS = {"api.routes", "api.web.extension", "memorybase.cli", "memorybase.wiring", "migrations.env"}
+# Words of the one contract of all features: settings, and what answers and metrics call their kinds of problems.
+CONTRACT = {"memorybase.operations.problems", "memorybase.settings"}
 
 
 @dataclass(frozen=True)
@@ -261,8 +278,16 @@ def _is_type_checking(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
 
 
+def place_of(name: str) -> str:
+    """The module's name; of a file of a feature that belongs to a shell, a name in that shell."""
+    feature, _, rest = name.removeprefix("memorybase.features.").partition(".")
+    shell = SHELLS.get(rest.partition(".")[0]) if name.startswith("memorybase.features.") else None
+    return f"{shell}.{feature}" if shell else name
+
+
 def part_of(name: str) -> str | None:
     """The entry of the layer table that a module, or a name imported from it, belongs to: the longest that fits."""
+    name = place_of(name)
     parts = name.split(".")
     known = set().union(*LAYERS.values())
     for length in range(len(parts), 0, -1):
@@ -325,14 +350,16 @@ def misplaced_libraries(module: Module) -> Iterator[str]:
         for rule in ONLY_HERE:
             if library not in rule.libraries:
                 continue
-            inside = any(f"{module.name}.".startswith(f"{allowed}.") for allowed in rule.allowed)
+            inside = any(f"{place_of(module.name)}.".startswith(f"{allowed}.") for allowed in rule.allowed)
             if not inside or (rule.lazily and not found.lazy):
                 how = ", inside a function" if rule.lazily else ""
                 yield f"{found.where}: {library} is imported only in {' and '.join(rule.allowed)}{how}. {rule.advice}"
 
 
 def statements_elsewhere(module: Module) -> Iterator[str]:
-    if module.name in WITH_SQL_STILL or f"{module.name}.".startswith(tuple(f"{home}." for home in HOMES_OF_SQL)):
+    is_home = f"{module.name}.".startswith(tuple(f"{home}." for home in HOMES_OF_SQL))
+    is_of_feature = module.name.startswith("memorybase.features.") and module.name.endswith((".models", ".queries"))
+    if module.name in WITH_SQL_STILL or is_home or is_of_feature:
         return
     for found in imports_of(module):
         if found.target.split(".")[0] == "sqlalchemy" and not f"{found.target}.".startswith(WITHOUT_SQL):
@@ -354,6 +381,26 @@ def environment_readers(module: Module) -> Iterator[str]:
                 f"{module.at(node)}: only memorybase/settings.py reads the environment. Add a setting, or take "
                 f"Settings.child_environment() for a child process."
             )
+
+
+def named_features(module: Module) -> Iterator[str]:
+    if module.name in CONTRACT | {"memorybase.features"} or module.name.startswith("migrations."):
+        return
+    for name in (each.name for each in EXTENSIONS):
+        is_own = f"{module.name}.".startswith(f"memorybase.features.{name}.")
+        if not is_own and name.removesuffix("s") in module.source.lower():
+            yield (
+                f"{module.path}: only the feature's own folder knows {name}. Call what the feature adds through a "
+                f"field of memorybase/extension.py."
+            )
+
+
+def list_readers(module: Module) -> Iterator[str]:
+    if module.name in LOADERS or module.name.startswith("memorybase.features"):
+        return
+    for found in imports_of(module):
+        if f"{found.target}.".startswith("memorybase.features."):
+            yield f"{found.where}: only {', '.join(sorted(LOADERS))} load the extensions. Use services.hooks."
 
 
 def replica_readers(module: Module) -> Iterator[str]:
@@ -423,6 +470,8 @@ RULES = {
     "only what is shown reads on a standby": replica_readers,
     "tasks are doorways": long_tasks,
     "log events are static": changing_events,
+    "features are known in their folders": named_features,
+    "shells load the list of extensions": list_readers,
 }
 
 
@@ -442,7 +491,8 @@ def test_ingestion_and_conversation_do_not_meet_through_others_either() -> None:
     imported: dict[str, set[str]] = {}
     for module in source_modules():
         here = part_of(module.name)
-        parts = {part_of(found.target) for found in imports_of(module)} - {None, here}
+        targets = (found.target for found in imports_of(module) if not _is_exception(str(here), found))
+        parts = {part_of(target) for target in targets} - {None, here}
         imported.setdefault(str(here), set()).update(str(part) for part in parts)
     flow = LAYERS["flow"]
     for start in flow:
@@ -496,6 +546,15 @@ PLANTED = [
     ("worker.tasks", "tasks are doorways", "@app.task(name='t')\ndef f():\n" + "    g()\n" * 13),
     ("memorybase.auth.api_keys", "log events are static", "log.info(f'key {x}')"),
     ("memorybase.auth.api_keys", "log events are static", "log.warning('Key was revoked')"),
+    ("memorybase.features.webhooks.sender", "imports point downwards", "from api import waiting"),
+    ("memorybase.features.webhooks.page", "imports point downwards", "from memorybase.cli import options"),
+    ("memorybase.features.webhooks.sender", "every statement is in queries", "import sqlalchemy as sa"),
+    ("memorybase.ingestion.advance", "features are known in their folders", "# tells each webhook"),
+    (
+        "memorybase.ingestion.advance",
+        "shells load the list of extensions",
+        "from memorybase.features import EXTENSIONS",
+    ),
 ]
 
 
@@ -530,6 +589,9 @@ ALLOWED = [
     ("memorybase.search.search", "with services.database.reading(on_replica=True) as db:\n    pass"),
     ("memorybase.settings", "import os\nx = os.environ"),
     ("memorybase.auth.api_keys", "log.info('key_made', key_id=1)"),
+    ("memorybase.features.webhooks.page", "from fastapi import Form\nfrom api.web.visits import Visit"),
+    ("memorybase.features.webhooks.commands", "from memorybase.cli.options import connect"),
+    ("memorybase.features.webhooks.queries", "import sqlalchemy as sa"),
 ]
 
 

@@ -29,7 +29,6 @@ from api.web.views import (
     settings_knowledge,
     settings_retention,
     settings_usage,
-    settings_webhooks,
     standing,
 )
 
@@ -60,6 +59,5 @@ VIEWS = (
     settings_knowledge,
     settings_retention,
     settings_usage,
-    settings_webhooks,
     standing,
 )

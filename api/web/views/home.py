@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -12,9 +12,10 @@ from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
 from api.web.badges import SEARCH_STATES
+from api.web.extension import Fixes, problem_pages
 from api.web.memory_state import state_of
 from api.web.rendering import plural
-from api.web.views import first_minute, settings_webhooks
+from api.web.views import first_minute
 from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.ingestion import flush
@@ -33,7 +34,6 @@ from memorybase.read_models.latest_runs import LatestRun
 from memorybase.read_models.onboarding import onboarding
 from memorybase.read_models.overview import Overview, OverviewBucket, Window
 from memorybase.services import Services
-from memorybase.webhooks import endpoints
 
 router = APIRouter(include_in_schema=False)
 Result = TypeVar("Result")
@@ -67,6 +67,7 @@ async def home(visit: Visitor, window: str = "", guide: str = "") -> Response:
         place="home",
         title="Home",
         seen=seen,
+        pages=problem_pages(),
         steps=steps if is_open else None,
         version="",
         **outlook,
@@ -77,7 +78,7 @@ async def home(visit: Visitor, window: str = "", guide: str = "") -> Response:
 @router.get("/home/problems")
 async def live_problems(visit: Visitor) -> Response:
     seen, outlook = await asyncio.gather(_or_none(visit, problems, visit.deadlines.part), _outlook(visit))
-    return visit.live("home_problems.html", seen=seen, held=await _held(visit, seen), **outlook)
+    return visit.live("home_problems.html", seen=seen, pages=problem_pages(), held=await _held(visit, seen), **outlook)
 
 
 @router.get("/home/overview")
@@ -101,21 +102,20 @@ async def alert(visit: Visitor) -> Response:
 
 
 @router.post("/fix")
-async def fix(
-    visit: Visitor,
-    action: Annotated[FixAction, Form()],
-    memory_base_id: Annotated[UUID | None, Form()] = None,
-    webhook_id: Annotated[UUID | None, Form()] = None,
-    job_id: Annotated[UUID | None, Form()] = None,
-) -> Response:
-    """What a button beside a problem does, with the memory, the webhook or the job that it is about."""
-    fixes: Mapping[FixAction, Callable[[Visit, UUID], Awaitable[str]]]
-    fixes, about = (_FIXES, memory_base_id) if webhook_id is None else (_WEBHOOK_FIXES, webhook_id)
-    if job_id is not None:
-        fixes, about = _JOB_FIXES, job_id
-    if about is None or action not in fixes:
-        raise errors.InvalidRequest("action must be one of the buttons of a problem", field="action", value=action)
-    return visit.done("/", await fixes[action](visit, about))
+async def fix(visit: Visitor, action: Annotated[FixAction, Form()]) -> Response:
+    """What a button beside a problem does, with what it is about: a memory, a job, something of a feature."""
+    form = await visit.request.form()
+    for fixes in (*_OWN_FIXES, *problem_pages().values()):
+        if fixes.about in form and action in fixes.actions:
+            return visit.done("/", await fixes.actions[action](visit, _uuid(fixes.about, form[fixes.about])))
+    raise errors.InvalidRequest("action must be one of the buttons of a problem", field="action", value=action)
+
+
+def _uuid(name: str, sent: object) -> UUID:
+    try:
+        return UUID(str(sent))
+    except ValueError as error:
+        raise errors.InvalidRequest(f"{name} must be a UUID", field=name, value=sent) from error
 
 
 async def _rebuild(visit: Visit, base_id: UUID) -> str:
@@ -153,31 +153,24 @@ async def _resume(visit: Visit, base_id: UUID) -> str:
     return "It is resumed. What waits is ingested within seconds."
 
 
-_FIXES = {
-    FixAction.REBUILD: _rebuild,
-    FixAction.RETRY: _retry,
-    FixAction.SYNC: _sync,
-    FixAction.TURN_ON: _turn_on,
-    FixAction.RESUME: _resume,
-}
-
-
-async def _enable(visit: Visit, webhook_id: UUID) -> str:
-    await visit.admin(endpoints.change, webhook_id, {"enabled": True})
-    return "The webhook is enabled. What waits is sent now."
-
-
-async def _replay(visit: Visit, webhook_id: UUID) -> str:
-    return await settings_webhooks.replay_dead(visit, webhook_id)
-
-
 async def _cancel(visit: Visit, job_id: UUID) -> str:
     await visit.write(regenerate.cancel_job, job_id)
     return "The job is cancelled. What it was to ingest waits for the next capture, or for Sync."
 
 
-_JOB_FIXES = {FixAction.CANCEL: _cancel}
-_WEBHOOK_FIXES = {FixAction.ENABLE: _enable, FixAction.REPLAY: _replay}
+_OWN_FIXES = (
+    Fixes(about="job_id", actions={FixAction.CANCEL: _cancel}),
+    Fixes(
+        about="memory_base_id",
+        actions={
+            FixAction.REBUILD: _rebuild,
+            FixAction.RETRY: _retry,
+            FixAction.SYNC: _sync,
+            FixAction.TURN_ON: _turn_on,
+            FixAction.RESUME: _resume,
+        },
+    ),
+)
 
 
 async def _or_none(visit: Visit, function: Callable[..., Result], *args: Any) -> Result | None:

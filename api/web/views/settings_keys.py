@@ -25,7 +25,7 @@ OVERLAPS = {0: "Not at all", 3_600: "An hour", 86_400: "A day", 604_800: "7 days
 SCOPE_WORDS = {
     "read": "Read",
     "write": "Write: capture, ingest, edit, delete",
-    "admin": "Admin: keys and webhooks",
+    "admin": "Admin: keys and all settings",
     "metrics": "Metrics alone",
 }
 

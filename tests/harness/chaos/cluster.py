@@ -46,10 +46,10 @@ QUICK_CONSTANTS = {
     "memorybase.memory_bases.deletion.RETIRE_SECONDS": 2.0,
     "memorybase.ingestion.scheduler.JOB_MAX_MESSAGES": 48,  # many jobs, many advances
     "memorybase.retention.passes.INTERVAL": 1.0,
-    "memorybase.webhooks.sender.TIMEOUT_SECONDS": 2.0,
-    "memorybase.webhooks.sender.BACKOFF_SECONDS": 0.2,
-    "memorybase.webhooks.sender.ATTEMPTS": 20,  # an endpoint that fails now and then never gets as far
-    "memorybase.webhooks.sender.DISABLE_AFTER": 10.0**8,
+    "memorybase.features.webhooks.sender.TIMEOUT_SECONDS": 2.0,
+    "memorybase.features.webhooks.sender.BACKOFF_SECONDS": 0.2,
+    "memorybase.features.webhooks.sender.ATTEMPTS": 20,  # an endpoint that fails now and then never gets as far
+    "memorybase.features.webhooks.sender.DISABLE_AFTER": 10.0**8,
     # Collections move all the time.
     "memorybase.vectors.pgvector.INDEX_ABOVE": 100,
     "memorybase.operations.vector_indexes.EVERY": 1.0,

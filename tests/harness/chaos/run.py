@@ -28,7 +28,7 @@ from harness.chaos.nemesis import Nemesis
 from harness.chaos.readiness import Readiness
 from harness.chaos.webhooks import Endpoint, Got
 from memorybase import deadlines
-from memorybase.webhooks.events import EventType
+from memorybase.features.webhooks.outbox import EventType
 
 THRESHOLD = 20
 IDLE_SECONDS = 3

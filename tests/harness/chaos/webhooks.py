@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session as OrmSession
 from standardwebhooks import Webhook
 
 from harness.receiver import Received, Receiver, receiving
+from memorybase.features.webhooks.outbox import EventType
 from memorybase.models import (
     DeadLetter,
     Flow,
@@ -29,7 +30,6 @@ from memorybase.models import (
     WebhookDelivery,
 )
 from memorybase.queries.retention import PASS_RULES
-from memorybase.webhooks.events import EventType
 
 FAILED, SILENT, CUT = 0.1, 0.02, 0.05  # shares of the requests
 STALL_SECONDS = 3.0  # longer than the sender waits

@@ -251,8 +251,8 @@ def test_the_sweeper_seals_and_prunes(world: World) -> None:
     note(world, "old")
     grow_old(world, 400)
     report = world.sweep()
-    assert (report.audit_sealed, report.audit_pruned, report.failed_steps) == (1, 1, [])
-    assert world.sweep().audit_sealed == 1  # the checkpoint
+    assert (report.done["audit_sealed"], report.done["audit_pruned"], report.failed_steps) == (1, 1, [])
+    assert world.sweep().done["audit_sealed"] == 1  # the checkpoint
     assert chain.verify(world.services.database).is_intact
 
 

@@ -158,9 +158,9 @@ def test_the_sweeper_deletes_expired_tickets(world: World, key: Key) -> None:
     world.sweep()
     assert sorted(kept(world, key).values()) == ["link", "session"]
     world.pass_time(HOUR)
-    assert world.sweep().tickets_forgotten >= 1
+    assert world.sweep().done["tickets_forgotten"] >= 1
     assert kept(world, key) == {api_keys.hash_of(ticket.token): "session"}
-    assert world.sweep().tickets_forgotten == 0
+    assert world.sweep().done["tickets_forgotten"] == 0
 
 
 class TestTheCall:

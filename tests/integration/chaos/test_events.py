@@ -25,11 +25,12 @@ from harness.world import World, build_world
 from standardwebhooks import Webhook
 
 from memorybase.database.engine import Database
+from memorybase.features.webhooks.models import WebhookDelivery
+from memorybase.features.webhooks.outbox import EventType
+from memorybase.features.webhooks.queries import ClaimedDelivery
 from memorybase.memory_bases import consistency, regenerate
-from memorybase.models import IngestionJob, Message, RetentionPass, WebhookDelivery
-from memorybase.queries.webhooks import ClaimedDelivery
+from memorybase.models import IngestionJob, Message, RetentionPass
 from memorybase.sessions import edits
-from memorybase.webhooks.events import EventType
 
 pytestmark = pytest.mark.slow  # It tests what `make chaos` looks for.
 

@@ -170,14 +170,14 @@ def test_a_hold_keeps_what_was_asked_for_a_session_that_is_not_stored(world: Wor
     held = {"end_user_id": "anna"}, {"flow_id": world.flow_id}
     for hold in [place_hold(world.services, world.user_id, **of) for of in held]:
         world.pass_time(2 * DAY)
-        assert world.sweep().memory_uses == 0
+        assert world.sweep().done["memory_uses"] == 0
         with pytest.raises(Held):
             edits.delete_session(world.services, world.user_id, world.flow_id, "s")
         with pytest.raises(Held):
             edits.erase_end_user(world.services, world.user_id, "anna")
         lift_hold(world.services, world.user_id, hold.id)
     world.pass_time(2 * DAY)
-    assert (world.sweep().memory_uses, rows_left(world)) == (2, 0)
+    assert (world.sweep().done["memory_uses"], rows_left(world)) == (2, 0)
 
 
 def test_a_use_whose_run_was_not_captured_within_a_day_is_deleted(world: World) -> None:
@@ -189,12 +189,12 @@ def test_a_use_whose_run_was_not_captured_within_a_day_is_deleted(world: World) 
     world.say("asked", "hello", run_id=captured, end_user_id="anna")
     world.pass_time(DAY / 2)
     ask(world, "asked", late)
-    assert world.sweep().memory_uses == 0
+    assert world.sweep().done["memory_uses"] == 0
 
     world.pass_time(DAY / 2)
-    assert (world.sweep().memory_uses, world.sweep().memory_uses) == (2, 0)
+    assert (world.sweep().done["memory_uses"], world.sweep().done["memory_uses"]) == (2, 0)
     world.pass_time(DAY / 2)
-    assert world.sweep().memory_uses == 2
+    assert world.sweep().done["memory_uses"] == 2
 
     for run_id in (lost, late):
         with pytest.raises(NotFound):
@@ -207,7 +207,7 @@ def test_a_use_moves_to_the_session_of_its_run_if_its_own_is_not_stored(world: W
     ask(world, "not stored", run_id)
     world.say("stored", "hello", run_id=run_id, end_user_id="bert")
     world.pass_time(DAY)
-    assert world.sweep().memory_uses == 0
+    assert world.sweep().done["memory_uses"] == 0
 
     with world.services.database.reading() as db:
         moved = db.execute(sa.select(MemoryUse.session_id, MemoryUse.end_user_id)).all()

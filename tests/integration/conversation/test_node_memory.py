@@ -229,13 +229,13 @@ def test_node_memory_in_objects_is_cleaned_up_once_a_day_by_a_worker(
         return arrived[-1]
 
     monkeypatch.setattr(world.queue, "enqueue_clean_up", count)
-    assert world.sweep().node_memory == 0, "never, unless the settings say after how long"
+    assert world.sweep().done["node_memory"] == 0, "never, unless the settings say after how long"
     services = replace(world.services, settings=world.services.settings.model_copy(update={"node_memory_days": 30}))
     world.queue.away = True
-    assert sweeper.sweep(services).node_memory == 0
+    assert sweeper.sweep(services).done["node_memory"] == 0
     world.queue.away = False
-    assert [sweeper.sweep(services).node_memory for _ in range(3)] == [1, 0, 0]
+    assert [sweeper.sweep(services).done["node_memory"] for _ in range(3)] == [1, 0, 0]
     with world.services.database.transaction() as db:
         db.get_one(Heartbeat, CLEAN_UP).beat_at -= timedelta(days=1)
-    assert sweeper.sweep(services).node_memory == 1
+    assert sweeper.sweep(services).done["node_memory"] == 1
     assert arrived == [0, 1, 1]

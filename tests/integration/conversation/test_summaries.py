@@ -202,9 +202,9 @@ def test_while_the_summarizer_is_unavailable_reads_continue_and_the_job_retries(
     work(world, by)
     assert read(world).text.startswith("user: q1")
     assert (row(world).text, row(world).attempts) == (None, 1)
-    assert world.sweep().summaries == 0  # the backoff is not over
+    assert world.sweep().done["summaries"] == 0  # the backoff is not over
     pass_time(world, 300)
-    assert world.sweep().summaries == 1
+    assert world.sweep().done["summaries"] == 1
     world.embedder.fail_with(None)
     work(world)
     assert row(world).to_seq == 10
@@ -216,9 +216,9 @@ def test_a_job_waits_as_long_as_the_endpoint_asks(world: World) -> None:
     read(world)
     work(world, Scripted(error=SummarizerUnavailable("It answers 429", retry_after_seconds=300.0)))
     pass_time(world, 290)
-    assert world.sweep().summaries == 0
+    assert world.sweep().done["summaries"] == 0
     pass_time(world, 20)
-    assert world.sweep().summaries == 1
+    assert world.sweep().done["summaries"] == 1
 
 
 def test_failures_store_nothing_and_rejected_messages_wait_for_more(world: World) -> None:
@@ -244,12 +244,12 @@ def test_the_sweeper_replaces_a_lost_notification(world: World) -> None:
     read(world)
     world.queue.away = False
 
-    assert world.sweep().summaries == 0  # a worker may still take the notification
+    assert world.sweep().done["summaries"] == 0  # a worker may still take the notification
     pass_time(world, deadlines.NOTIFY_AFTER_SECONDS + 1)
-    assert world.sweep().summaries == 1
+    assert world.sweep().done["summaries"] == 1
     assert work(world) == 1
     assert row(world).to_seq == 2
-    assert world.sweep().summaries == 0
+    assert world.sweep().done["summaries"] == 0
 
 
 def test_two_workers_make_one_summary(world: World) -> None:
@@ -292,9 +292,9 @@ def test_the_next_worker_makes_a_dead_workers_summary(world: World) -> None:
         work(world, Scripted(meanwhile=die))
 
     pass_time(world, 60)
-    assert world.sweep().summaries == 0  # the lease is not over
+    assert world.sweep().done["summaries"] == 0  # the lease is not over
     pass_time(world, 1_000)
-    assert world.sweep().summaries == 1
+    assert world.sweep().done["summaries"] == 1
     work(world)
     assert row(world).to_seq == 2
 
@@ -610,8 +610,10 @@ def test_a_session_that_keeps_changing_is_not_summarized_all_the_time(
 
     work(world, Scripted(meanwhile=lambda: edit("q1", "edited")))
     edit("edited", "edited again")
-    assert world.sweep().summaries == 0, "the first edit wasted an attempt, and the second must not start one at once"
+    assert world.sweep().done["summaries"] == 0, (
+        "the first edit wasted an attempt, and the second must not start one at once"
+    )
     pass_time(world, summary_job.LONGEST_WAIT_SECONDS + 1)
-    assert world.sweep().summaries == 1
+    assert world.sweep().done["summaries"] == 1
     work(world, Scripted())
     assert row(world).text == "edited again|a1"

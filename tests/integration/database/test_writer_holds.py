@@ -131,7 +131,7 @@ def erase(world: World, _: UUID) -> None:
     with world.services.database.transaction() as db:  # as if the base had been built again since: nothing to repair
         db.execute(sa.text("UPDATE session_progress SET repaired = dirty, audit_at = NULL"))
         db.execute(sa.update(IngestionJob).where(IS_ACTIVE).values(state="done"))
-    assert world.sweep().sessions_removed == 1
+    assert world.sweep().done["sessions_removed"] == 1
 
 
 def delete_flow(world: World, _: UUID) -> None:

@@ -619,7 +619,7 @@ def test_the_sweeper_notifies_what_is_pending(distilling: World) -> None:
     base_id = new_base(world)
     tell(world, base_id, BOAT)
     world.queue.distillations = 0
-    assert sweeper.sweep(world.services).distillations == 1
+    assert sweeper.sweep(world.services).done["distillations"] == 1
     assert world.queue.distillations == 1
 
 

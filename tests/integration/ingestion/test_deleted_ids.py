@@ -219,13 +219,13 @@ class TestExpiry:
         rest(world)
         assert [trace.expires_at is not None for trace in remembered(world)] == [True, True]
         world.pass_time(LATE_WRITE.total_seconds() + 1)
-        assert world.sweep().ids_forgotten == 2
+        assert world.sweep().done["ids_forgotten"] == 2
         assert remembered(world) == []
 
     def test_ids_of_deleted_messages_are_kept_while_their_session_exists(self, world: World) -> None:
         delete_message(world, said(world))
         world.pass_time(2 * LATE_WRITE.total_seconds())
-        assert world.sweep().ids_forgotten == 0
+        assert world.sweep().done["ids_forgotten"] == 0
         assert [message.deleted for message in world.say("s", reply(OLD)).messages] == [True]
 
     def test_ids_of_deleted_messages_hold_no_text_and_are_deleted_with_the_flow(self, world: World) -> None:

@@ -190,9 +190,9 @@ def test_an_idle_session_is_ingested_by_the_idle_rule(world: World) -> None:
     base = world.new_base(threshold=100, idle_after=3_600)
     world.say("s", *texts(2))
     world.pass_time(3_000)
-    assert world.sweep().idle == 0
+    assert world.sweep().done["idle"] == 0
     world.pass_time(700)
-    assert world.sweep().idle == 1
+    assert world.sweep().done["idle"] == 1
     world.drain()
     world.assert_all_ingested(base)
 
@@ -203,9 +203,9 @@ def test_idle_time_counts_from_the_last_capture(world: World) -> None:
     world.pass_time(40)
     world.say("s", *texts(2))
     world.pass_time(40)
-    assert world.sweep().idle == 0
+    assert world.sweep().done["idle"] == 0
     world.pass_time(21)
-    assert world.sweep().idle == 1
+    assert world.sweep().done["idle"] == 1
     world.drain()
     world.assert_all_ingested(base)
 
@@ -217,7 +217,7 @@ def test_a_replay_does_not_postpone_the_idle_rule(world: World) -> None:
     world.pass_time(59)
     assert not world.say("s", run).messages[0].created
     world.pass_time(2)
-    assert world.sweep().idle == 1
+    assert world.sweep().done["idle"] == 1
     world.drain()
     world.assert_all_ingested(base)
 
@@ -227,7 +227,7 @@ def test_the_idle_rule_can_be_off(world: World, changes: dict[str, object]) -> N
     base = world.new_base(threshold=100, **({"idle_after": 60} | changes))
     world.say("s", *texts(2))
     world.pass_time(10_000)
-    assert world.sweep().idle == 0
+    assert world.sweep().done["idle"] == 0
     assert world.jobs(base) == []
 
 
@@ -257,9 +257,9 @@ def test_a_worker_killed_between_upsert_and_advance_loses_and_duplicates_nothing
         world.drain()
     assert len(world.stored(base)) == 5
     assert world.row(base, "s").cursor_seq == 0
-    assert world.sweep().requeued == 0
+    assert world.sweep().done["requeued"] == 0
     world.pass_time(61)
-    assert world.sweep().requeued == 1
+    assert world.sweep().done["requeued"] == 1
     world.settle()
     world.assert_all_ingested(base)
     assert world.jobs(base)[0].attempts == 2
@@ -284,7 +284,7 @@ def test_a_frozen_worker_that_thaws_after_its_lease_advances_nothing(world: Worl
         world.vectors.before_upsert = None
         world.locks.expire(base, "s")
         world.pass_time(61)
-        assert world.sweep().requeued == 1
+        assert world.sweep().done["requeued"] == 1
         assert world.run(world.queue.enqueued[-1]) == worker_.JobOutcome.DONE
 
     world.vectors.before_upsert = freeze_past_the_lease
@@ -303,7 +303,7 @@ def test_each_claim_and_each_requeue_has_an_epoch_of_its_own(world: World) -> No
         assert claim.claim_job(world.services, message, WORKER) is not None
         epochs.append(world.row(base, "s").epoch)
         world.pass_time(61)
-        assert world.sweep().requeued == 1
+        assert world.sweep().done["requeued"] == 1
         epochs.append(world.row(base, "s").epoch)
     assert epochs == list(range(epochs[0], epochs[0] + 5))
 
@@ -375,7 +375,7 @@ def test_an_unavailable_store_loses_nothing_and_counts_no_attempt(world: World) 
     (job,) = world.jobs(base)
     assert (job.state, job.attempts, job.outages) == ("queued", 0, 1)
     assert job.error == "The vector store is unavailable."
-    assert world.sweep().notified == 0  # it is backing off
+    assert world.sweep().done["notified"] == 0  # it is backing off
     world.pass_time(120)
     world.settle()
     world.assert_all_ingested(base)
@@ -390,9 +390,9 @@ def test_a_job_waits_longer_after_many_outages_but_not_for_ever(world: World, mo
     world.vectors.fail_next(errors.VectorStoreUnavailable(), on="upsert")
     world.drain()
     world.pass_time(10)  # enough after a first outage
-    assert world.sweep().notified == 0
+    assert world.sweep().done["notified"] == 0
     world.pass_time(world.services.settings.backoff_max_seconds)
-    assert world.sweep().notified == 1
+    assert world.sweep().done["notified"] == 1
     world.settle()
     world.assert_all_ingested(base)
 
@@ -403,7 +403,7 @@ def test_a_lost_notification_is_repeated(world: World) -> None:
     world.say("s", *texts(2))
     world.queue.away = False
     world.pass_time(6)
-    assert world.sweep().notified == 1  # at once, since the queue is empty
+    assert world.sweep().done["notified"] == 1  # at once, since the queue is empty
     world.drain()
     world.assert_all_ingested(base)
 
@@ -416,7 +416,7 @@ def test_repeated_notifications_back_off(world: World) -> None:
         notified = []
         for _ in range(2):
             world.pass_time(pause / 2)
-            notified.append(world.sweep().notified)
+            notified.append(world.sweep().done["notified"])
         assert notified == [0, 1], pause
     world.drain()
     world.assert_all_ingested(base)
@@ -736,7 +736,7 @@ def test_unreachable_chunks_of_a_killed_worker_are_rewritten(world: World) -> No
     with pytest.raises(WorkerKilled):
         world.drain()
     world.pass_time(61)
-    assert world.sweep().requeued == 1
+    assert world.sweep().done["requeued"] == 1
     world.settle()
     world.assert_all_ingested(base)
     ref = world.ref(base)

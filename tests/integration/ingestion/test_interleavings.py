@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import itertools
 import threading
 from collections.abc import Callable, Sequence
@@ -18,12 +17,12 @@ from harness.world import WORKER, WorkerKilled, World, build_world, crash_after
 
 from memorybase import deadlines, errors
 from memorybase.cli.sweep import sweep_until
+from memorybase.extension import Pace
 from memorybase.ingestion import job_runner, recovery, retry
 from memorybase.memory_bases import dead_letters, deletion
 from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Flow, Session
 from memorybase.operations import sweeper
-from memorybase.operations.sweeper import SweepReport
 from memorybase.queries import cursors, due_steps, jobs, memory_bases, sessions
 from memorybase.queries import dead_letters as dead_letters_
 from memorybase.queries import messages as message_queries
@@ -92,7 +91,7 @@ def test_a_slow_sweeper_does_not_delete_a_newer_build(world: World, monkeypatch:
 
     def another_sweeps_and_a_build_begins(name: str) -> None:
         monkeypatch.undo()
-        assert world.sweep().retired == 1
+        assert world.sweep().done["retired"] == 1
         regenerate(world, base)
         delete_collection(name)
 
@@ -649,7 +648,7 @@ def test_a_failing_sweep_step_does_not_stop_the_others(world: World, monkeypatch
     monkeypatch.setattr(recovery, "schedule_missing", broken)
     report = world.sweep()
     assert report.failed_steps == ["planned"]
-    assert report.notified == 1
+    assert report.done["notified"] == 1
     world.drain()
     world.assert_all_ingested(base)
 
@@ -707,7 +706,7 @@ def test_passes_follow_at_once_while_sessions_wait_for_their_jobs(
     stop = _Waits()
     sweep_until(stop, world.services, lambda: confirmed.append(None))
     assert stop.seconds == [0, 0, world.services.settings.sweep_seconds]
-    steps = len(dataclasses.fields(SweepReport)) - 2  # without what failed
-    prompt = len((due_steps.NAMES - {"store_check"}) | sweeper.PROMPT)
-    assert len(confirmed) == 3 + steps + 2 * prompt
+    steps = sweeper.steps_of(world.services)
+    prompt = [step for step in steps if step.pace in (Pace.DUE, Pace.EVERY)]
+    assert len(confirmed) == 3 + len(steps) + 2 * len(prompt)
     assert len(world.active_jobs(base)) == 5

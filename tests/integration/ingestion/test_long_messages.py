@@ -84,7 +84,7 @@ def test_after_a_kill_only_what_was_not_stored_is_embedded(world: World) -> None
     stored = world.stored(base)
     assert len(stored) >= 12
     world.pass_time(61)
-    assert world.sweep().requeued == 1
+    assert world.sweep().done["requeued"] == 1
     (job,) = world.active_jobs(base)
     assert (job.lost_workers, job.run_alone) == (0, False)  # it got on before the worker was lost
     assert 0 < job.stored_chunks <= len(stored)

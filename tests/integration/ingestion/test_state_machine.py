@@ -620,7 +620,8 @@ class Protocol(RuleBasedStateMachine):
         report = sweeper.sweep(self.world.services)
         if not self.world.vectors.away:
             assert report.failed_steps == []
-        return report.notified + report.planned + report.requeued + report.builds + report.deletions + report.idle
+        steps = ("notified", "planned", "requeued", "builds", "deletions", "idle")
+        return sum(report.done[name] for name in steps)
 
     def _collections(self, which: str) -> list[CollectionRef]:
         found = self.sql.execute(

@@ -264,7 +264,7 @@ def test_a_regenerate_changes_no_count(world: World) -> None:
     assert world.stored(base) == before
     assert world.vectors.collection_exists(old)
     world.pass_time(61)
-    assert world.sweep().retired == 1
+    assert world.sweep().done["retired"] == 1
     assert not world.vectors.collection_exists(old)
     world.assert_all_ingested(base)
 
@@ -593,7 +593,7 @@ def test_the_sweeper_finds_a_lost_chunk_by_its_count(world: World) -> None:
     world.vectors.lose(world.ref(base), sorted(world.stored(base))[:1])
     with world.services.database.transaction() as db:
         db.execute(sa.update(MemoryBase).values(compare_at=None))
-    assert world.sweep().mismatches == 1
+    assert world.sweep().done["mismatches"] == 1
     assert world.base(base).mismatch is True
 
 
@@ -655,12 +655,12 @@ def test_a_base_deleted_during_a_job_drains_first_and_stays_deleted(world: World
         assert not deletion.delete_memory_base(world.services, world.user_id, base)
         with pytest.raises(errors.NotFound):
             world.flush(base)
-        assert world.sweep().deletions == 0  # the worker has not let go
+        assert world.sweep().done["deletions"] == 0  # the worker has not let go
 
     world.embedder.before_embed = meanwhile
     world.say("s", *texts(2))
     world.drain()
-    assert world.sweep().deletions == 1
+    assert world.sweep().done["deletions"] == 1
     assert world.vectors.names() == []
     assert world.rows(base) == []
     with pytest.raises(errors.NotFound):
@@ -675,7 +675,7 @@ def test_a_base_with_a_dead_worker_is_deleted_after_the_lease(world: World) -> N
         world.drain()
     assert not deletion.delete_memory_base(world.services, world.user_id, base)
     world.pass_time(61)
-    assert world.sweep().deletions == 1
+    assert world.sweep().done["deletions"] == 1
     assert world.vectors.names() == []
 
 
@@ -685,7 +685,7 @@ def test_the_sweeper_finishes_a_deletion_after_a_store_outage(world: World) -> N
     assert not deletion.delete_memory_base(world.services, world.user_id, base)
     assert "deletions" in world.sweep().failed_steps
     world.vectors.away = False
-    assert world.sweep().deletions == 1
+    assert world.sweep().done["deletions"] == 1
     assert world.vectors.names() == []
 
 
@@ -896,7 +896,7 @@ class TestHistory:
         world.settle()
         assert world.row(base, "s").total_processed == 18
         world.pass_time(10)
-        assert world.sweep().idle == 1
+        assert world.sweep().done["idle"] == 1
         world.settle()
         world.assert_all_ingested(base)
 

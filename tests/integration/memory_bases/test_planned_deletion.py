@@ -46,7 +46,7 @@ def test_what_is_planned_is_hidden_and_deleted_when_its_time_is_over(world: Worl
     batch = plan(world, first, second, first)
     assert (listed(world), set(listed(world, without_planned=False))) == ([third], {first, second, third})
     assert str(first) not in {each.id for each in find_named(world.services, world.user_id, name)}
-    assert world.sweep().memories_deleted == 0
+    assert world.sweep().done["memories_deleted"] == 0
     let_time_pass(world)
     swept = world.sweep()
     assert (swept.memories_deleted, swept.deletions) == (2, 2)
@@ -64,7 +64,7 @@ def test_an_undone_deletion_leaves_everything(world: World) -> None:
     assert planned_deletion.is_planned(world.services, world.user_id, base)
     assert undo(world, batch) == 1
     let_time_pass(world)
-    assert world.sweep().memories_deleted == 0
+    assert world.sweep().done["memories_deleted"] == 0
     assert (listed(world), len(world.ledger(base))) == ([base], 1)
     assert not planned_deletion.is_planned(world.services, world.user_id, base)
 
@@ -92,7 +92,7 @@ def test_one_that_is_planned_twice_follows_the_last_plan(world: World) -> None:
     first = plan(world, base)
     let_time_pass(world)
     second = plan(world, base)
-    assert world.sweep().memories_deleted == 0
+    assert world.sweep().done["memories_deleted"] == 0
     with pytest.raises(errors.NotFound):
         undo(world, first)
     assert undo(world, second) == 1

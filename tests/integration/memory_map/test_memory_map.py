@@ -129,7 +129,7 @@ def test_messages_that_became_too_few_while_a_map_was_pending_end_it(world: Worl
     assert not compute(world, base)
     assert get(world, base).state is MapState.TOO_FEW
     world.pass_time(10_000)
-    assert world.sweep().maps == 0, "nothing is pending any more"
+    assert world.sweep().done["maps"] == 0, "nothing is pending any more"
 
 
 def test_a_second_request_does_not_start_a_second_computation(world: World) -> None:
@@ -268,7 +268,7 @@ def test_a_lost_notification_is_repeated_by_the_sweeper(world: World) -> None:
     request(world, base)
     world.queue.away = False
     assert world.queue.enqueued_maps == []
-    assert world.sweep().maps == 1
+    assert world.sweep().done["maps"] == 1
     assert world.queue.drain_maps(lambda each: compute(world, each)) == 1
     assert get(world, base).state is MapState.READY
 
@@ -285,9 +285,9 @@ def test_the_map_of_a_killed_worker_is_computed_by_another(world: World, monkeyp
     assert (found.state, found.progress) == (MapState.COMPUTING, job.READING)
     assert not compute(world, base), "the lease holds"
     world.pass_time(1)
-    assert world.sweep().maps == 0
+    assert world.sweep().done["maps"] == 0
     world.pass_time(100)
-    assert world.sweep().maps == 1
+    assert world.sweep().done["maps"] == 1
     assert world.queue.drain_maps(lambda each: compute(world, each)) == 1
     assert get(world, base).state is MapState.READY
 
@@ -324,7 +324,7 @@ def test_an_outage_of_the_store_is_shown_and_repeated(world: World) -> None:
     world.vectors.away = False
     world.queue.clear()
     world.pass_time(300)
-    assert world.sweep().maps == 1
+    assert world.sweep().done["maps"] == 1
     world.queue.drain_maps(lambda each: compute(world, each))
     found = get(world, base)
     assert (found.state, found.error, len(found.points)) == (MapState.READY, None, 31)
@@ -357,7 +357,7 @@ def test_two_sweepers_notify_once(world: World) -> None:
     world.queue.away = False
     with ThreadPoolExecutor(2) as threads:
         reports = list(threads.map(lambda _: sweeper.sweep(world.services), range(2)))
-    assert sum(report.maps for report in reports) == 1
+    assert sum(report.done["maps"] for report in reports) == 1
 
 
 # Bounds

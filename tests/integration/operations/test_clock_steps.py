@@ -184,7 +184,7 @@ def test_every_limited_timestamp_is_moved_back(world: World) -> None:
         far = clock.now(db) + timedelta(days=1_000)
         for limit in limited(world):
             db.execute(sa.update(limit.column.class_).values({limit.column.key: far}))
-    assert sweep(world).clamped >= len(limited(world))
+    assert sweep(world).done["clamped"] >= len(limited(world))
     with world.services.database.reading() as db:
         now = clock.now(db)
         for limit in limited(world):
@@ -201,7 +201,7 @@ def test_timestamps_within_their_limits_stay(world: World) -> None:
     world.vectors.away = True
     world.drain()
     heartbeats.beat(world.services, "worker@1", "worker")
-    assert sweep(world).clamped == 0
+    assert sweep(world).done["clamped"] == 0
 
 
 class TestWork:
@@ -260,7 +260,7 @@ class TestWork:
             world.say("s", "a")
         sweep(world)
         world.pass_time(61)
-        assert sweep(world).idle == 1
+        assert sweep(world).done["idle"] == 1
         world.settle()
         world.assert_all_ingested(base)
         assert world.ledger(other) == []

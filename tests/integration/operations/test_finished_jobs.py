@@ -72,9 +72,9 @@ def test_a_pass_is_bounded_and_the_next_one_follows_at_once(
     monkeypatch.setattr(sweeper, "DELETE_LIMIT", 2)
     age(world, base, 91)
     first = sweeper.sweep(world.services)
-    assert (first.jobs_deleted, first.is_behind) == (2, True)
+    assert (first.done["jobs_deleted"], first.is_behind) == (2, True)
     second = sweeper.sweep(world.services)
-    assert (second.jobs_deleted, second.is_behind) == (1, False)
+    assert (second.done["jobs_deleted"], second.is_behind) == (1, False)
 
 
 def test_a_message_is_searchable_and_says_since_when_without_its_job(world: World) -> None:

@@ -19,6 +19,7 @@ from memorybase import cli, errors
 from memorybase.cli import doctor as doctor_cli
 from memorybase.database import postgresql
 from memorybase.database.paging import PageRequest
+from memorybase.extension import Gauge
 from memorybase.memory_bases import dead_letters, regenerate
 from memorybase.models import Heartbeat, IngestionJob, MemoryBase, Message
 from memorybase.operations import exposition, health, heartbeats, store_check
@@ -536,10 +537,10 @@ class TestMetrics:
             queue_stalled=True,
             dead_letters=8,
             mismatched_memory_bases=9,
-            webhooks_working=14,
-            webhooks_failing=15,
-            webhooks_disabled=16,
-            webhook_deliveries_pending=17,
+            of_features=(
+                Gauge("memorybase_webhooks", "", {"working": 14, "failing": 15, "disabled": 16}, label="state"),
+                Gauge("memorybase_webhook_deliveries_pending", "", {"": 17}),
+            ),
             oldest_uningested_seconds=18.0,
             jobs_without_progress=19,
             missing_chunks=20,

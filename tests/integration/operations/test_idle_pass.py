@@ -14,9 +14,10 @@ from harness.world import World
 
 from memorybase.audit.record import Actor, values_of
 from memorybase.cli.sweep import sweep_until
+from memorybase.extension import Pace
+from memorybase.features.webhooks import sender
 from memorybase.operations import store_check, sweeper, vector_indexes
 from memorybase.queries import audit_entries
-from memorybase.webhooks import sender
 
 
 @contextmanager
@@ -71,7 +72,7 @@ def test_while_nothing_is_due_a_pass_of_the_process_is_one_statement(world: Worl
     world.settle()
     engine = world.services.database.engine
     selects: list[list[str]] = []
-    moments = iter([0.0, 0.0, 2.0, sweeper.REST_SECONDS + 1])  # the process's start and three passes
+    moments = iter([0.0, 0.0, 2.0, sweeper.REST_SECONDS[Pace.RESTING] + 1])  # the process's start and three passes
 
     class Stop(threading.Event):
         def wait(self, timeout: float | None = None) -> bool:  # noqa: ARG002 - it does not wait

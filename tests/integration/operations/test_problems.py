@@ -15,6 +15,7 @@ from harness.statements import recorded
 from harness.world import World
 
 from memorybase import errors
+from memorybase.features.webhooks import deliveries, endpoints
 from memorybase.memory_bases import consistency
 from memorybase.models import ApiKey, DeadLetter, Generation, IngestionJob, MemoryBase, Message
 from memorybase.operations import stack_parts
@@ -25,7 +26,6 @@ from memorybase.quotas import counters, manage, usage
 from memorybase.quotas.bounds import Bound
 from memorybase.settings import Settings
 from memorybase.vectors.store import CollectionRef
-from memorybase.webhooks import deliveries, endpoints
 
 
 def part(name: str, problem: str | None = None) -> PartView:

@@ -24,12 +24,12 @@ from memorybase.conversation.session_memory import summaries
 from memorybase.conversation.session_memory.summary_job import make_summary
 from memorybase.database import clock
 from memorybase.database.paging import PageRequest
+from memorybase.features.webhooks.outbox import EventType
 from memorybase.ids import CallerId
 from memorybase.models import Base, DeletedMessage, Flow, RetentionPass, Session
 from memorybase.queries import retention
 from memorybase.retention import passes, receipts
 from memorybase.sessions import edits, erasure, flows, restoring
-from memorybase.webhooks.events import EventType
 
 SECRET = "Xylophone-7713"
 

@@ -200,7 +200,7 @@ def test_postings_whose_message_is_gone_are_collected(world: World) -> None:
 def test_the_walk_over_the_index_begins_anywhere_and_rests_at_its_end(world: World) -> None:
     world.say("s", "zebra", "harbour")
     pack(world)
-    assert world.sweep().orphans_removed == 0
+    assert world.sweep().done["orphans_removed"] == 0
     with recorded(world.services.database.engine, "SELECT") as sent:
         assert orphans.collect(world.services) == 0
     assert sent == []
@@ -224,16 +224,16 @@ def test_a_frequent_word_stays_frequent(world: World) -> None:
 def test_recent_messages_stay_rows(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "PAGE", 4)
     world.say("s", "zebra", "zebra", "zebra")
-    assert world.sweep().packed == 0
+    assert world.sweep().done["packed"] == 0
     world.say("s", "zebra")
-    assert world.sweep().packed == 1
+    assert world.sweep().done["packed"] == 1
     assert unpacked(world) == 0
     world.say("s", "zebra")
     with world.services.database.transaction() as db:
         db.execute(
             sa.update(Session).values(last_captured_at=datetime.now(UTC) - timedelta(seconds=packing.IDLE_SECONDS))
         )
-    assert world.sweep().packed == 1
+    assert world.sweep().done["packed"] == 1
     assert_index_exact(world)
 
 

@@ -90,16 +90,16 @@ class TestDeletion:
         assert {each.session_id for each in planned.sessions} == {"a", "b"}
         assert planned.missing == ["none"]
         assert (listed(world), listed(world, without_planned=False)) == (["c"], ["a", "b", "c"])
-        assert world.sweep().sessions_deleted == 0
+        assert world.sweep().done["sessions_deleted"] == 0
         let_time_pass(world)
-        assert world.sweep().sessions_deleted == 2
+        assert world.sweep().done["sessions_deleted"] == 2
         assert listed(world, without_planned=False) == ["c"]
         with pytest.raises(errors.NotFound):
             bulk.undo_deletion(world.services, world.user_id, planned.batch_id)
         world.settle()
         assert len(world.ledger(base)) == 1
         world.say("a", "a new session of this name")
-        assert world.sweep().sessions_deleted == 0
+        assert world.sweep().done["sessions_deleted"] == 0
         assert "a" in listed(world)
 
     def test_an_undone_deletion_leaves_everything(self, world: World) -> None:
@@ -107,7 +107,7 @@ class TestDeletion:
         planned = plan(world, "a")
         assert bulk.undo_deletion(world.services, world.user_id, planned.batch_id) == 1
         let_time_pass(world)
-        assert world.sweep().sessions_deleted == 0
+        assert world.sweep().done["sessions_deleted"] == 0
         assert listed(world) == ["a"]
 
     def test_only_its_user_plans_and_undoes(self, world: World) -> None:
@@ -135,5 +135,5 @@ class TestDeletion:
             assert planned_deletions.start(db, due.session_uuid)
         with pytest.raises(errors.NotFound):
             bulk.undo_deletion(world.services, world.user_id, planned.batch_id)
-        assert world.sweep().sessions_deleted == 1
+        assert world.sweep().done["sessions_deleted"] == 1
         assert listed(world) == []

@@ -508,7 +508,7 @@ class TestErasure:
         with pytest.raises(errors.NotFound):
             restore(world, gone)  # also before the sweeper comes
         assert deleted(world) == []
-        assert world.sweep().deleted_emptied == 1
+        assert world.sweep().done["deleted_emptied"] == 1
         assert rows(world, RestorableMessage) == []
         assert gone not in {each.message_id for each in rows(world, MessageChange)}
 

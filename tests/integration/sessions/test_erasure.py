@@ -70,7 +70,7 @@ class TestLongSessions:
         assert refused.value.retryable
         with pytest.raises(errors.NotFound):
             edits.delete_session(world.services, world.user_id, world.flow_id, "long")
-        assert world.sweep().sessions_erased == 1
+        assert world.sweep().done["sessions_erased"] == 1
         assert world.messages() == []
         world.settle()
         assert world.stored(base) == set()
@@ -115,5 +115,5 @@ def test_the_log_of_a_store_is_purged_once_after_the_repair(
     world.settle()
     assert world.sweep().failed_steps == ["logs_purged"]
     is_away = False
-    assert [world.sweep().logs_purged for _ in range(2)] == [1, 0]
+    assert [world.sweep().done["logs_purged"] for _ in range(2)] == [1, 0]
     assert purged == [world.ref(base)]

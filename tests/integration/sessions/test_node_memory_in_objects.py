@@ -69,5 +69,5 @@ def test_node_memory_is_deleted_once_its_store_answers_again(world: World, monke
         edits.delete_session(world.services, world.user_id, world.flow_id, "s")
         world.sweep()
         assert node_object_folders(world)
-    assert world.sweep().sessions_removed == 1
+    assert world.sweep().done["sessions_removed"] == 1
     assert node_object_folders(world) == set()

@@ -96,9 +96,9 @@ def test_a_rename_that_is_cut_off_is_seen_whole_and_finished(world: World) -> No
     assert found(world, base, "old") == {"of another session"}
     assert found(world, base, "new") == set(said)
 
-    assert world.sweep().renames_finished == 1
+    assert world.sweep().done["renames_finished"] == 1
     assert is_done(world)
-    assert world.sweep().renames_finished == 0
+    assert world.sweep().done["renames_finished"] == 0
     world.settle()
     world.assert_all_ingested(base)
     assert found(world, base, "new", pending=False) == set(said)

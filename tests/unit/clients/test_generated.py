@@ -26,7 +26,7 @@ from packaging.version import Version
 
 import memorybase
 from api import failures
-from memorybase import errors
+from memorybase import errors, features
 from memorybase.search.scoring import MIN_SCORE
 
 ROOT = Path(__file__).parents[3]
@@ -130,7 +130,7 @@ def _version(path: Path) -> Version:
 def server_errors(kind: type[errors.MemorybaseError] = errors.MemorybaseError) -> Iterator[type[Any]]:
     assert failures.Overloaded  # its module defines errors too
     for below in kind.__subclasses__():
-        if below.__module__ in {errors.__name__, failures.__name__}:
+        if below.__module__.startswith((errors.__name__, failures.__name__, features.__name__)):
             yield below
             yield from server_errors(below)
 

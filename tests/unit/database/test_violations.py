@@ -9,6 +9,7 @@ from memorybase.database import violations
 from memorybase.models import Base
 
 TABLES = list(Base.metadata.tables.values())
+NOUNS = {mapper.local_table.name: getattr(mapper.class_, "noun", None) for mapper in Base.registry.mappers}  # type: ignore[attr-defined]
 # Unique keys whose values no caller chooses.
 REPEATABLE = frozenset(
     {
@@ -39,8 +40,8 @@ REPEATABLE = frozenset(
 
 def test_every_foreign_key_says_what_is_gone() -> None:
     for key in (key for table in TABLES for key in table.foreign_key_constraints):
-        noun = violations.NOUNS.get(key.referred_table.name)
-        assert noun, f"add what callers call a row of {key.referred_table.name} to violations.NOUNS"
+        noun = NOUNS[key.referred_table.name]
+        assert noun, f"add `noun`, what callers call a row, to the model of {key.referred_table.name}"
         error = violations.gone(str(key.name))
         assert (error.status_code, error.code, error.retryable) == (404, "not_found", False)
         assert error.message == f"The {noun} was deleted at the same time"

@@ -15,14 +15,15 @@ from harness.world import World
 
 from memorybase import errors
 from memorybase.database import clock
+from memorybase.events import Event
+from memorybase.features.webhooks import endpoints, outbox
+from memorybase.features.webhooks.models import WebhookEndpoint
+from memorybase.features.webhooks.outbox import EventType
 from memorybase.ingestion.advance import WriteResult, advance
 from memorybase.ingestion.claim import claim_job
 from memorybase.ingestion.lease import LeaseKeeper
 from memorybase.memory_bases import consistency, regenerate
-from memorybase.models import WebhookEndpoint
 from memorybase.sessions import edits
-from memorybase.webhooks import endpoints, events
-from memorybase.webhooks.events import Event, EventType
 
 
 def data_of(world: World, event_type: EventType) -> list[dict[str, Any]]:
@@ -194,7 +195,7 @@ def test_a_webhook_that_is_deleted_meanwhile_does_not_fail_the_transaction_of_an
     def record() -> None:
         with world.services.database.transaction() as db:
             event = Event(EventType.JOB_FAILED, {})
-            recorded_events.append(events.record(db, world.user_id, [event], clock.now(db)))
+            recorded_events.append(outbox.record(db, world.user_id, [event], clock.now(db)))
 
     other = threading.Thread(target=record)
     other.start()
@@ -215,5 +216,5 @@ def test_a_disabled_webhook_gets_no_new_events(world: World) -> None:
     webhook = subscribe(world)
     endpoints.change(world.services, world.user_id, webhook.id, {"enabled": False})
     with world.services.database.transaction() as db:
-        assert events.record(db, world.user_id, [Event(EventType.JOB_FAILED, {})], clock.now(db)) == 0
+        assert outbox.record(db, world.user_id, [Event(EventType.JOB_FAILED, {})], clock.now(db)) == 0
     assert rows(world) == []

@@ -15,21 +15,22 @@ from harness.world import World
 
 from memorybase import errors
 from memorybase.database import clock
-from memorybase.models import WebhookDelivery
-from memorybase.operations import health, problems
-from memorybase.queries import webhooks
-from memorybase.queries.webhooks import ClaimedDelivery
-from memorybase.webhooks import deliveries, endpoints, sender
-from memorybase.webhooks.deliveries import DeliveryState, Discarded
-from memorybase.webhooks.events import EventType
-from memorybase.webhooks.requests import Attempt
+from memorybase.features.webhooks import deliveries, endpoints, health, sender
+from memorybase.features.webhooks import queries as webhooks
+from memorybase.features.webhooks.deliveries import DeliveryState, Discarded
+from memorybase.features.webhooks.errors import WebhookDisabled
+from memorybase.features.webhooks.models import WebhookDelivery
+from memorybase.features.webhooks.outbox import EventType
+from memorybase.features.webhooks.queries import ClaimedDelivery
+from memorybase.features.webhooks.requests import Attempt
+from memorybase.operations.problems import Problem
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def problem_queries_of(world: World) -> list[problems.FailingWebhook]:
+def problems_of(world: World) -> list[Problem]:
     with world.services.database.reading() as db:
-        return problems.failing_webhooks(db, world.user_id)
+        return health.problems(db, world.user_id)
 
 
 def test_what_was_delivered_is_not_sent_again(world: World) -> None:
@@ -292,9 +293,9 @@ def test_old_deliveries_are_deleted_and_pending_ones_are_not(world: World) -> No
     endpoints.change(world.services, world.user_id, disabled.id, {"enabled": False})
     deliver(world)
     happen(world)
-    assert world.sweep().deliveries_deleted == 0
+    assert world.sweep().done["deliveries_deleted"] == 0
     pass_time(world, days=8)
-    assert world.sweep().deliveries_deleted == 4  # two delivered, two that wait for a webhook disabled long ago
+    assert world.sweep().done["deliveries_deleted"] == 4  # two delivered, two that wait for a webhook disabled long ago
     assert [(row.endpoint_id, row.state) for row in rows(world)] == [(working.id, "pending")]
 
 
@@ -321,7 +322,7 @@ def test_a_test_that_fails_is_not_repeated_and_changes_nothing_of_the_webhook(wo
     shown = endpoints.get_webhook(world.services, world.user_id, webhook.id)
     assert (shown.pending, shown.dead) == (0, 0)
     assert deliveries.replay_dead(world.services, world.user_id, webhook.id, EPOCH).replayed == 0
-    assert problem_queries_of(world) == []
+    assert problems_of(world) == []
 
 
 def test_a_test_that_succeeds_ends_the_failing_of_a_webhook(world: World) -> None:
@@ -336,7 +337,7 @@ def test_a_test_that_succeeds_ends_the_failing_of_a_webhook(world: World) -> Non
 def test_no_test_is_sent_to_a_disabled_webhook(world: World) -> None:
     webhook = subscribe(world)
     endpoints.change(world.services, world.user_id, webhook.id, {"enabled": False})
-    with pytest.raises(errors.WebhookDisabled):
+    with pytest.raises(WebhookDisabled):
         deliveries.send_test(world.services, world.user_id, webhook.id)
     assert rows(world) == []
 
@@ -371,9 +372,10 @@ def test_the_metrics_say_how_many_webhooks_fail_and_how_many_deliveries_wait(wor
         return FAILED if len(failed) == 1 else OK
 
     deliver(world, first_fails)
-    vitals = health.read_vitals(world.services)
-    assert (vitals.webhooks_working, vitals.webhooks_failing, vitals.webhooks_disabled) == (1, 1, 1)
-    assert vitals.webhook_deliveries_pending == 1
+    with world.services.database.reading() as db:
+        by_state, pending = (gauge.values for gauge in health.gauges(db))
+    assert by_state == {"working": 1, "failing": 1, "disabled": 1}
+    assert pending == {"": 1}
 
 
 def test_a_pass_of_the_sweeper_sends_nothing_and_one_of_the_command_does(
@@ -387,7 +389,7 @@ def test_a_pass_of_the_sweeper_sends_nothing_and_one_of_the_command_does(
         sent.append(url)
         return OK
 
-    monkeypatch.setattr("memorybase.webhooks.requests.post", post)
+    monkeypatch.setattr("memorybase.features.webhooks.requests.post", post)
     world.sweep()
     assert sent == []
     assert sender.send_due(world.services) == 1

@@ -11,12 +11,14 @@ import typer
 
 from memorybase import errors
 from memorybase.cli.bulk import OlderOption, ago
+from memorybase.cli.extension import Commands
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, plural, print_table
 
 if TYPE_CHECKING:
     from memorybase_client import models
 
 app = typer.Typer(help="Webhooks: list, and replay or discard dead deliveries.", no_args_is_help=True)
+COMMANDS = Commands(panel="Access and retention", commands={"webhooks": app})
 
 SHOWN = 50
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
 from memorybase import errors
-from memorybase.errors import AddressRefused
+from memorybase.features.webhooks.errors import AddressRefused
 
 MAX_URL = 2_000
 PORTS = {"http": 80, "https": 443}

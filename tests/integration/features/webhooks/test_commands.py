@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from memorybase import cli, errors
 from memorybase.cli import webhooks
-from memorybase.webhooks import deliveries
+from memorybase.features.webhooks import deliveries
 
 Shell = Callable[..., Result]
 

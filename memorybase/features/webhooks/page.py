@@ -9,14 +9,16 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.extension import Pages, ProblemPage
 from api.web.rendering import address, plural
 from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.database.paging import PageRequest
-from memorybase.webhooks import deliveries, endpoints
-from memorybase.webhooks.deliveries import DeliveryState
-from memorybase.webhooks.endpoints import MAX_ENDPOINTS
-from memorybase.webhooks.events import EventType
+from memorybase.features.webhooks import deliveries, endpoints
+from memorybase.features.webhooks.deliveries import DeliveryState
+from memorybase.features.webhooks.endpoints import MAX_ENDPOINTS
+from memorybase.features.webhooks.outbox import EventType
+from memorybase.operations.problems import FixAction, Problem, ProblemKind
 
 router = APIRouter(include_in_schema=False)
 
@@ -159,6 +161,31 @@ async def replay_dead(visit: Visit, webhook_id: UUID) -> str:
     more = " More are left: replay again." if result.remaining else ""
     are = "is" if result.replayed == 1 else "are"
     return f"{plural(result.replayed, 'delivery', 'deliveries')} {are} sent again.{more}"
+
+
+async def _enable(visit: Visit, webhook_id: UUID) -> str:
+    await visit.admin(endpoints.change, webhook_id, {"enabled": True})
+    return "The webhook is enabled. What waits is sent now."
+
+
+def _link(problem: Problem) -> tuple[str, str]:
+    path = f"/settings/webhooks/{problem.webhook_id}"
+    has_dead = any(fix.action is FixAction.REPLAY for fix in problem.fixes)
+    return ("Review", f"{path}?state=dead") if has_dead else ("Details", path)
+
+
+PAGES = Pages(
+    router=router,
+    tab=("webhooks", "Webhooks"),
+    problems={
+        ProblemKind.WEBHOOK: ProblemPage(
+            about="webhook_id",
+            scope="admin",
+            actions={FixAction.ENABLE: _enable, FixAction.REPLAY: replay_dead},
+            link=_link,
+        )
+    },
+)
 
 
 async def _page(visit: Visit, **values: Any) -> Response:

@@ -21,6 +21,7 @@ class WebhookEndpoint(Base):
     """A URL that gets the events of one user. Its secrets are stored as they are: every request is signed with them."""
 
     __tablename__ = "webhook_endpoints"
+    noun = "webhook"
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)

@@ -18,13 +18,12 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock
-from memorybase.queries import webhooks
-from memorybase.queries.webhooks import ClaimedDelivery, DueEndpoint
+from memorybase.features.webhooks import queries, requests, signatures
+from memorybase.features.webhooks.outbox import EventType
+from memorybase.features.webhooks.queries import ClaimedDelivery, DueEndpoint
+from memorybase.features.webhooks.requests import Attempt
 from memorybase.services import Services
 from memorybase.telemetry import describe_error, get_logger
-from memorybase.webhooks import requests, signatures
-from memorybase.webhooks.events import EventType
-from memorybase.webhooks.requests import Attempt
 
 log = get_logger(__name__)
 
@@ -70,7 +69,7 @@ class Sender:
     def start_due(self) -> int:
         """Claim as many due deliveries as may be in progress, start to send them, and return their number."""
         with self._services.database.reading(snapshot=False) as db:
-            due = webhooks.due_endpoints(db, clock.now(db))
+            due = queries.due_endpoints(db, clock.now(db))
         random.shuffle(due)  # with more endpoints than requests, each gets its turn
         started = 0
         for endpoint in due:
@@ -99,7 +98,7 @@ class Sender:
         # A power cut may undo a claim: the delivery is then sent again, as after a kill.
         with self._services.database.transaction(durable=False) as db:
             now = clock.now(db)
-            claimed = webhooks.claim(db, endpoint.id, now, now + lease, limit=limit)
+            claimed = queries.claim(db, endpoint.id, now, now + lease, limit=limit)
         with self._mutex:
             self._busy[endpoint.id] += len(claimed)
         for delivery in claimed:
@@ -136,6 +135,11 @@ class Sender:
         )
 
 
+def send_until(services: Services, stop: threading.Event) -> None:
+    """Send what becomes due until the event is set, in a thread of the sweeper."""
+    Sender(services).run(stop)
+
+
 def send_due(services: Services) -> int:
     """Send due deliveries once, wait for them, and return their number. For a sweeper that makes one pass."""
     sender = Sender(services)
@@ -167,7 +171,7 @@ def record(services: Services, endpoint: DueEndpoint, delivery: ClaimedDelivery,
             values |= {"state": "delivered" if attempt.delivered else "dead", "finished_at": now}
         else:
             values["available_at"] = now + timedelta(seconds=retry_seconds(attempts, attempt.retry_after))
-        held = webhooks.update_claimed(db, delivery, **values)
+        held = queries.update_claimed(db, delivery, **values)
     log.info(
         "webhook_sent",
         delivery_id=str(delivery.id),
@@ -191,13 +195,13 @@ def _note_health(
     """
     if attempt.delivered:
         if endpoint.failing_since is not None:
-            webhooks.mark_working(db, endpoint.id)
+            queries.mark_working(db, endpoint.id)
         return None
     if endpoint.failing_since is None:
-        webhooks.mark_failing(db, endpoint.id, now)
+        queries.mark_failing(db, endpoint.id, now)
     if attempt.is_gone:
-        return "gone" if webhooks.disable(db, endpoint.id, now, "gone") else None
-    if is_dead and webhooks.disable(db, endpoint.id, now, "failing", failing_before=now - DISABLE_AFTER):
+        return "gone" if queries.disable(db, endpoint.id, now, "gone") else None
+    if is_dead and queries.disable(db, endpoint.id, now, "failing", failing_before=now - DISABLE_AFTER):
         return "failing"
     return None
 

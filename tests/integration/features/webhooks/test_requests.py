@@ -16,9 +16,9 @@ from harness.receiver import Received, Receiver, receiving
 from harness.rows import each_row
 from standardwebhooks import Webhook
 
-from memorybase.webhooks import requests, signatures
-from memorybase.webhooks.addresses import Resolver
-from memorybase.webhooks.requests import Attempt
+from memorybase.features.webhooks import requests, signatures
+from memorybase.features.webhooks.addresses import Resolver
+from memorybase.features.webhooks.requests import Attempt
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 

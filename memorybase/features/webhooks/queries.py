@@ -13,7 +13,15 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database import records
 from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
 from memorybase.database.upsert import core, rows_affected
-from memorybase.models import DELIVERY_IS_PENDING, IS_DEAD, IS_FINISHED, UtcDateTime, WebhookDelivery, WebhookEndpoint
+from memorybase.features.webhooks.models import (
+    DELIVERY_IS_PENDING,
+    IS_DEAD,
+    IS_FINISHED,
+    WebhookDelivery,
+    WebhookEndpoint,
+)
+from memorybase.models import UtcDateTime
+from memorybase.queries.statistics import bounded_count
 
 TEST = "webhook.test"  # the type of an event that somebody asked for; such deliveries count nowhere
 
@@ -48,6 +56,14 @@ class ClaimedDelivery(NamedTuple):
     body: str
     attempts: int
     epoch: int
+
+
+class HealthCounts(NamedTuple):
+    """Numbers of webhooks. failing: enabled, and the last attempt failed."""
+
+    working: int
+    failing: int
+    disabled: int
 
 
 class DeadDeliveries(NamedTuple):
@@ -233,6 +249,24 @@ def count_deliveries(db: OrmSession, endpoint_ids: Collection[UUID]) -> dict[tup
     counted = (Delivery.endpoint_id.in_(endpoint_ids), _IS_NO_TEST)
     rows = db.execute(statement.where(*counted).group_by(Delivery.endpoint_id, Delivery.state))
     return {(endpoint_id, state): count for endpoint_id, state, count in rows}
+
+
+def count_by_health(db: OrmSession) -> HealthCounts:
+    """Of all users."""
+    fails = Endpoint.failing_since.is_not(None)
+    enabled = Endpoint.disabled_at.is_(None)
+    counts = (
+        sa.func.count().filter(enabled, ~fails),
+        sa.func.count().filter(enabled, fails),
+        sa.func.count().filter(~enabled),
+    )
+    return HealthCounts(*db.execute(sa.select(*counts)).one())
+
+
+def count_pending(db: OrmSession) -> int:
+    """Deliveries to enabled webhooks that have not ended, up to a bound."""
+    waiting = sa.select(Delivery.id).join(Endpoint, Endpoint.id == Delivery.endpoint_id)
+    return bounded_count(db, waiting.where(DELIVERY_IS_PENDING, Endpoint.disabled_at.is_(None)))
 
 
 # Deliveries of a user

@@ -10,9 +10,9 @@ import pytest
 from harness.rows import each_row
 
 from memorybase import errors
-from memorybase.errors import AddressRefused
-from memorybase.webhooks import addresses
-from memorybase.webhooks.addresses import Network, Target, check_url, choose_address
+from memorybase.features.webhooks import addresses
+from memorybase.features.webhooks.addresses import Network, Target, check_url, choose_address
+from memorybase.features.webhooks.errors import AddressRefused
 
 PRIVATE = [
     "127.0.0.1",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memorybase.webhooks import sender
+from memorybase.features.webhooks import sender
 
 
 def test_a_pause_that_the_receiver_asks_for_is_kept_up_to_a_day() -> None:

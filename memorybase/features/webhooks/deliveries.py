@@ -16,12 +16,12 @@ from memorybase.database import clock, engine
 from memorybase.database.due import change_if_due
 from memorybase.database.paging import Page, PageRequest, page_of
 from memorybase.described import Id
-from memorybase.models import WebhookDelivery
-from memorybase.queries import webhooks
+from memorybase.features.webhooks import outbox, queries
+from memorybase.features.webhooks.errors import WebhookDisabled
+from memorybase.features.webhooks.models import WebhookDelivery
+from memorybase.features.webhooks.outbox import EventType
 from memorybase.queries.ownership import require
 from memorybase.services import Services
-from memorybase.webhooks import events
-from memorybase.webhooks.events import Event, EventType
 
 REPLAY_LIMIT = 1_000  # in one call
 DISCARD_LIMIT = 1_000  # the same
@@ -97,64 +97,64 @@ def list_deliveries(
 ) -> Page[DeliveryView]:
     """Newest first. Raises NotFound."""
     with services.database.reading() as db:
-        require(webhooks.endpoint_of(db, user_id, webhook_id), "webhook", webhook_id)
-        found = webhooks.deliveries_page(db, webhook_id, state=state, event_type=event_type, request=request)
+        require(queries.endpoint_of(db, user_id, webhook_id), "webhook", webhook_id)
+        found = queries.deliveries_page(db, webhook_id, state=state, event_type=event_type, request=request)
         return page_of(found, lambda row: _view(row.WebhookDelivery))
 
 
 def get_delivery(services: Services, user_id: UUID, webhook_id: UUID, delivery_id: UUID) -> DeliveryView:
     """Raises NotFound."""
     with services.database.reading() as db:
-        require(webhooks.endpoint_of(db, user_id, webhook_id), "webhook", webhook_id)
-        return _view(require(webhooks.delivery_of(db, webhook_id, delivery_id), "delivery", delivery_id))
+        require(queries.endpoint_of(db, user_id, webhook_id), "webhook", webhook_id)
+        return _view(require(queries.delivery_of(db, webhook_id, delivery_id), "delivery", delivery_id))
 
 
 def get_deliveries(services: Services, delivery_ids: Collection[UUID]) -> dict[UUID, DeliveryView]:
     """Deliveries by id that exist, for who has read them before."""
     with services.database.reading() as db:
-        return {row.id: _view(row) for row in webhooks.deliveries_by_id(db, delivery_ids)}
+        return {row.id: _view(row) for row in queries.deliveries_by_id(db, delivery_ids)}
 
 
 def send_test(services: Services, user_id: UUID, webhook_id: UUID) -> DeliveryView:
     """Let the sweeper send a test event to the webhook, in one attempt. It is no event of the webhook: its failure
     disables nothing, and a replay of dead deliveries leaves it. Raises NotFound, WebhookDisabled."""
     with services.database.transaction() as db:
-        endpoint = require(webhooks.endpoint_of(db, user_id, webhook_id, lock=True), "webhook", webhook_id)
+        endpoint = require(queries.endpoint_of(db, user_id, webhook_id, lock=True), "webhook", webhook_id)
         if endpoint.disabled_at is not None:
-            raise errors.WebhookDisabled(field="webhook_id", value=webhook_id)
+            raise WebhookDisabled(field="webhook_id", value=webhook_id)
         now = clock.now(db)
-        event = Event(EventType.WEBHOOK_TEST, {"webhook_id": webhook_id})
-        row = webhooks.new_delivery(user_id, webhook_id, uuid4(), event.type, events.body_of(event, now), now)
-        webhooks.insert_deliveries(db, [row])
+        body = outbox.body_of(EventType.WEBHOOK_TEST, {"webhook_id": webhook_id}, now)
+        row = queries.new_delivery(user_id, webhook_id, uuid4(), EventType.WEBHOOK_TEST, body, now)
+        queries.insert_deliveries(db, [row])
         engine.created(db, delivery_id=row["id"])
-        return _view(require(webhooks.delivery_of(db, webhook_id, row["id"]), "delivery", row["id"]))
+        return _view(require(queries.delivery_of(db, webhook_id, row["id"]), "delivery", row["id"]))
 
 
 def replay(services: Services, user_id: UUID, webhook_id: UUID, delivery_id: UUID) -> DeliveryView:
     """Send a delivery again, with all its attempts and under its `webhook-id`. Raises NotFound."""
     with services.database.transaction() as db:
-        require(webhooks.endpoint_of(db, user_id, webhook_id), "webhook", webhook_id)
-        webhooks.replay(db, webhook_id, [delivery_id], clock.now(db))
-        return _view(require(webhooks.delivery_of(db, webhook_id, delivery_id), "delivery", delivery_id))
+        require(queries.endpoint_of(db, user_id, webhook_id), "webhook", webhook_id)
+        queries.replay(db, webhook_id, [delivery_id], clock.now(db))
+        return _view(require(queries.delivery_of(db, webhook_id, delivery_id), "delivery", delivery_id))
 
 
 def replay_dead(services: Services, user_id: UUID, webhook_id: UUID, since: datetime) -> Replayed:
     """Replay all dead deliveries of events since then, oldest first, up to REPLAY_LIMIT. Raises NotFound."""
     with services.database.transaction() as db:
-        require(webhooks.endpoint_of(db, user_id, webhook_id), "webhook", webhook_id)
-        ids = webhooks.dead_since(db, webhook_id, since, limit=REPLAY_LIMIT)
+        require(queries.endpoint_of(db, user_id, webhook_id), "webhook", webhook_id)
+        ids = queries.dead_since(db, webhook_id, since, limit=REPLAY_LIMIT)
         if ids:
-            webhooks.replay(db, webhook_id, ids, clock.now(db))
-        return Replayed(len(ids), bool(webhooks.dead_since(db, webhook_id, since, limit=1)))
+            queries.replay(db, webhook_id, ids, clock.now(db))
+        return Replayed(len(ids), bool(queries.dead_since(db, webhook_id, since, limit=1)))
 
 
 def discard(services: Services, user_id: UUID, webhook_id: UUID, delivery_id: UUID) -> None:
     """Delete a dead delivery: it is no problem any more, and cannot be sent again. Raises NotFound, Conflict."""
     with services.database.transaction() as db:
-        require(webhooks.endpoint_of(db, user_id, webhook_id), "webhook", webhook_id)
-        if webhooks.delete_dead(db, webhook_id, [delivery_id]):
+        require(queries.endpoint_of(db, user_id, webhook_id), "webhook", webhook_id)
+        if queries.delete_dead(db, webhook_id, [delivery_id]):
             return
-        found = require(webhooks.delivery_of(db, webhook_id, delivery_id), "delivery", delivery_id)
+        found = require(queries.delivery_of(db, webhook_id, delivery_id), "delivery", delivery_id)
         message = f"Only a dead delivery can be discarded; this one is {found.state}"
         raise errors.Conflict(message, field="delivery_id", value=delivery_id)
 
@@ -162,21 +162,21 @@ def discard(services: Services, user_id: UUID, webhook_id: UUID, delivery_id: UU
 def discard_dead(services: Services, user_id: UUID, webhook_id: UUID, until: datetime | None) -> Discarded:
     """Discard all deliveries that were dead by then, oldest first, up to DISCARD_LIMIT. Raises NotFound."""
     with services.database.transaction() as db:
-        require(webhooks.endpoint_of(db, user_id, webhook_id), "webhook", webhook_id)
-        ids = webhooks.dead_until(db, webhook_id, until, limit=DISCARD_LIMIT)
+        require(queries.endpoint_of(db, user_id, webhook_id), "webhook", webhook_id)
+        ids = queries.dead_until(db, webhook_id, until, limit=DISCARD_LIMIT)
         if ids:
-            webhooks.delete_dead(db, webhook_id, ids)
-        return Discarded(len(ids), bool(webhooks.dead_until(db, webhook_id, until, limit=1)))
+            queries.delete_dead(db, webhook_id, ids)
+        return Discarded(len(ids), bool(queries.dead_until(db, webhook_id, until, limit=1)))
 
 
 def delete_old(services: Services) -> int:
     """The sweeper's step: delete deliveries that ended KEPT ago, and return their number. Also deletes secrets that no
     longer sign."""
-    change_if_due(services.database, webhooks.has_ended_secret, webhooks.forget_former_secrets, durable=False)
+    change_if_due(services.database, queries.has_ended_secret, queries.forget_former_secrets, durable=False)
     return change_if_due(
         services.database,
-        lambda db, now: webhooks.has_old(db, now - KEPT),
-        lambda db, now: webhooks.delete_old(db, now - KEPT, limit=DELETE_LIMIT),
+        lambda db, now: queries.has_old(db, now - KEPT),
+        lambda db, now: queries.delete_old(db, now - KEPT, limit=DELETE_LIMIT),
         durable=False,
     )
 

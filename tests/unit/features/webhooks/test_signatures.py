@@ -8,7 +8,7 @@ import time
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from memorybase.webhooks import signatures
+from memorybase.features.webhooks import signatures
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 BODY = '{"test": 2432232314}'

@@ -15,15 +15,15 @@ from memorybase import errors
 from memorybase.database import clock, engine
 from memorybase.database.paging import Page, PageRequest
 from memorybase.described import CreatedAt, Id
-from memorybase.models import NAME_LENGTH, WebhookEndpoint
-from memorybase.queries import webhooks
+from memorybase.features.webhooks import queries, signatures
+from memorybase.features.webhooks.addresses import check_url
+from memorybase.features.webhooks.models import WebhookEndpoint
+from memorybase.features.webhooks.outbox import EventType
+from memorybase.models import NAME_LENGTH
 from memorybase.queries.ownership import not_found, require
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.validation import check_text
-from memorybase.webhooks import signatures
-from memorybase.webhooks.addresses import check_url
-from memorybase.webhooks.events import EventType
 
 log = get_logger(__name__)
 
@@ -89,7 +89,7 @@ def create(
     _check(services, {"url": url, "event_types": event_types, "description": description})
     secret = signatures.new_secret()
     with services.database.transaction() as db:
-        count = len(webhooks.endpoints_of(db, user_id))
+        count = len(queries.endpoints_of(db, user_id))
         if count >= MAX_ENDPOINTS:
             raise errors.InvalidRequest(
                 f"A user can have at most {MAX_ENDPOINTS} webhooks. Delete one first",
@@ -121,17 +121,17 @@ def list_webhooks(services: Services, user_id: UUID, request: PageRequest) -> Pa
     if request.cursor is not None:
         raise errors.InvalidRequest("The list of webhooks has no cursor: use page and size", field="cursor")
     with services.database.reading() as db:
-        found = webhooks.endpoints_of(db, user_id)
+        found = queries.endpoints_of(db, user_id)
         shown = found[request.skip : request.skip + request.size]
-        counts = webhooks.count_deliveries(db, [each.id for each in shown])
+        counts = queries.count_deliveries(db, [each.id for each in shown])
     return Page([_view(each, counts) for each in shown], len(found), request.page, request.size)
 
 
 def get_webhook(services: Services, user_id: UUID, webhook_id: UUID) -> WebhookView:
     """Raises NotFound."""
     with services.database.reading() as db:
-        endpoint = require(webhooks.endpoint_of(db, user_id, webhook_id), "webhook", webhook_id)
-        return _view(endpoint, webhooks.count_deliveries(db, [webhook_id]))
+        endpoint = require(queries.endpoint_of(db, user_id, webhook_id), "webhook", webhook_id)
+        return _view(endpoint, queries.count_deliveries(db, [webhook_id]))
 
 
 def change(services: Services, user_id: UUID, webhook_id: UUID, changes: Mapping[str, Any]) -> WebhookView:
@@ -141,7 +141,7 @@ def change(services: Services, user_id: UUID, webhook_id: UUID, changes: Mapping
     """
     _check(services, changes)
     with services.database.transaction() as db:
-        endpoint = require(webhooks.endpoint_of(db, user_id, webhook_id, lock=True), "webhook", webhook_id)
+        endpoint = require(queries.endpoint_of(db, user_id, webhook_id, lock=True), "webhook", webhook_id)
         for name in ("url", "description"):
             if name in changes:
                 setattr(endpoint, name, changes[name])
@@ -150,7 +150,7 @@ def change(services: Services, user_id: UUID, webhook_id: UUID, changes: Mapping
         if "enabled" in changes:
             _enable(endpoint, clock.now(db), enabled=changes["enabled"])
         db.flush()
-        return _view(endpoint, webhooks.count_deliveries(db, [webhook_id]))
+        return _view(endpoint, queries.count_deliveries(db, [webhook_id]))
 
 
 def _enable(endpoint: WebhookEndpoint, now: datetime, *, enabled: bool) -> None:
@@ -176,12 +176,12 @@ def rotate_secret(
         )
     secret = signatures.new_secret()
     with services.database.transaction() as db:
-        endpoint = require(webhooks.endpoint_of(db, user_id, webhook_id, lock=True), "webhook", webhook_id)
+        endpoint = require(queries.endpoint_of(db, user_id, webhook_id, lock=True), "webhook", webhook_id)
         endpoint.former_secret = endpoint.secret if overlap_hours else None
         endpoint.former_secret_until = clock.now(db) + timedelta(hours=overlap_hours) if overlap_hours else None
         endpoint.secret = secret
         db.flush()
-        view = _view(endpoint, webhooks.count_deliveries(db, [webhook_id]))
+        view = _view(endpoint, queries.count_deliveries(db, [webhook_id]))
     log.info("webhook_secret_rotated", webhook_id=str(webhook_id))
     return _with_secret(view, secret)
 
@@ -189,7 +189,7 @@ def rotate_secret(
 def delete(services: Services, user_id: UUID, webhook_id: UUID) -> None:
     """Delete an endpoint with its deliveries. Raises NotFound."""
     with services.database.transaction() as db:
-        if not webhooks.delete_endpoint(db, user_id, webhook_id):
+        if not queries.delete_endpoint(db, user_id, webhook_id):
             raise not_found("webhook", webhook_id)
     log.info("webhook_deleted", webhook_id=str(webhook_id))
 

@@ -14,9 +14,9 @@ from harness.plain_browser import mounted
 from harness.rows import each_row
 from harness.waiting import wait_until
 
-from memorybase.webhooks import sender
-from memorybase.webhooks.endpoints import MAX_ENDPOINTS
-from memorybase.webhooks.requests import Attempt
+from memorybase.features.webhooks import sender
+from memorybase.features.webhooks.endpoints import MAX_ENDPOINTS
+from memorybase.features.webhooks.requests import Attempt
 
 HOOK = {"url": "https://hooks.example.com/x", "event_types": ["job.completed"]}
 

@@ -10,17 +10,18 @@ from pydantic import Field, StringConstraints
 from api import waiting
 from api.admission import Work, admission_of
 from api.deps import Admin, PageDep, ServicesDep, keyed_router
+from api.extension import Routes
 from api.idempotency import keeping, refuse_replay
 from api.locations import location
 from api.schemas import MAX_WAIT_SECONDS, NOT_GIVEN, Body, Moment, SentUuid, Stored, Until
 from memorybase.database.paging import Page
+from memorybase.features.webhooks import deliveries, endpoints
+from memorybase.features.webhooks.addresses import MAX_URL
+from memorybase.features.webhooks.deliveries import DeliveryState, DeliveryView, Discarded, Replayed
+from memorybase.features.webhooks.endpoints import MAX_OVERLAP_HOURS, OVERLAP_HOURS, WebhookView, WebhookWithSecret
+from memorybase.features.webhooks.outbox import EventType
 from memorybase.models import NAME_LENGTH
 from memorybase.queries.ownership import not_found
-from memorybase.webhooks import deliveries, endpoints
-from memorybase.webhooks.addresses import MAX_URL
-from memorybase.webhooks.deliveries import DeliveryState, DeliveryView, Discarded, Replayed
-from memorybase.webhooks.endpoints import MAX_OVERLAP_HOURS, OVERLAP_HOURS, WebhookView, WebhookWithSecret
-from memorybase.webhooks.events import EventType
 
 Url = Annotated[Stored, StringConstraints(min_length=1, max_length=MAX_URL)]
 EventTypes = Annotated[list[EventType], Field(min_length=1, max_length=len(EventType))]
@@ -83,6 +84,11 @@ class ReplayBody(Body):
 
 
 router = keyed_router("webhooks")
+ROUTES = Routes(
+    router=router,
+    tag="webhooks",
+    description="Events that are sent to other systems: endpoints, deliveries, replay.",
+)
 
 WebhookId = Annotated[SentUuid, Path(description="The UUID of the webhook.")]
 DeliveryId = Annotated[SentUuid, Path(description="The UUID of the delivery.")]
@@ -159,7 +165,7 @@ async def send_test_event(
         lambda: deliveries.send_test(services, caller.user_id, webhook_id)
     )
     response.headers.update(location("webhooks", webhook_id, "deliveries", first.id))
-    polls = waiting.watched_by(request).deliveries
+    polls = waiting.watched_by(request).polls(deliveries.get_deliveries)
     last = await waiting.until(request, polls, first.id, first, lambda seen: seen is None or seen.ended, seconds=wait)
     if last is None:
         raise not_found("webhook", webhook_id)

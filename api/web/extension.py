@@ -1,0 +1,55 @@
+"""What a feature adds to the web page: views, a tab in the settings, and what fixes its problems on Home."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from fastapi import APIRouter
+
+from memorybase.features import EXTENSIONS
+from memorybase.operations.problems import FixAction, Problem, ProblemKind
+
+if TYPE_CHECKING:
+    from api.web.visits import Visit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixes:
+    """What the buttons beside a problem do. `about` is the field of the problem, and of the form, with the id of what
+    it is about; `actions` return the notice that is shown then."""
+
+    about: str
+    actions: Mapping[FixAction, Callable[[Visit, UUID], Awaitable[str]]]
+    scope: str = "write"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProblemPage(Fixes):
+    """The fixes of a feature's kind of problem, and a link to more: its text and its path."""
+
+    link: Callable[[Problem], tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pages:
+    """`tab`: the name and the label of a tab in the settings, whose page is /settings/NAME. Templates are in the
+    feature's folder templates/."""
+
+    router: APIRouter
+    tab: tuple[str, str] | None = None
+    problems: Mapping[ProblemKind, ProblemPage] = field(default_factory=dict)
+
+
+@cache
+def pages_of_features() -> dict[str, Pages]:
+    """By the name of the feature."""
+    return {each.name: each.pages() for each in EXTENSIONS if each.pages is not None}
+
+
+@cache
+def problem_pages() -> dict[ProblemKind, ProblemPage]:
+    return {kind: page for pages in pages_of_features().values() for kind, page in pages.problems.items()}

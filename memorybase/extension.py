@@ -1,0 +1,99 @@
+"""The seam between the core and the features: what a feature can add, typed, in one frozen `Extension`.
+
+The core calls hooks and names no feature; memorybase/features lists the extensions, in the order in which their hooks
+run. Each part is loaded by the processes that need it: the command line loads no tables, a worker no routes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from threading import Event as StopEvent
+    from uuid import UUID
+
+    from sqlalchemy.orm import Session as OrmSession
+
+    from api.extension import Routes
+    from api.web.extension import Pages
+    from memorybase.cli.extension import Commands
+    from memorybase.events import Event
+    from memorybase.operations.problems import Problem
+    from memorybase.queries.timestamps import Limit
+    from memorybase.services import Services
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extension:
+    """A feature: its folder's name, and a loader for each part. Importing it loads none of them."""
+
+    name: str
+    hooks: Callable[[], Hooks]
+    routes: Callable[[], Routes] | None = None
+    pages: Callable[[], Pages] | None = None
+    commands: Callable[[], Commands] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """What the domain calls. Loading them also declares the feature's tables.
+
+    `on_events` and `problems` run in the caller's transaction, and an exception ends it.
+    """
+
+    on_events: Callable[[OrmSession, UUID, Sequence[Event], datetime], object] | None = None
+    problems: Callable[[OrmSession, UUID], Sequence[Problem]] | None = None
+    gauges: Callable[[OrmSession], Sequence[Gauge]] | None = None
+    limits: Callable[[Services], Iterable[Limit]] | None = None
+    steps: Sequence[Step] = ()
+    background: Sequence[Background] = ()
+
+
+class Pace(StrEnum):
+    """Which of the sweeper's passes run a step.
+
+    DUE: those for which `due_steps` finds work. EVERY: each one. RESTING: none for half a minute after the step found
+    nothing. SELDOM: none for ten minutes.
+    """
+
+    DUE = "due"
+    EVERY = "every"
+    RESTING = "resting"
+    SELDOM = "seldom"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of the sweeper's passes, in short transactions of its own. `run` returns how much it did.
+
+    If that is `full` or more, work is left, and the next pass follows at once.
+    """
+
+    name: str
+    run: Callable[[Services], int]
+    pace: Pace = Pace.RESTING
+    full: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """Work that a sweeper does in a thread beside its passes, until the event is set. What is cut off, the next sweeper
+    does again. `once` does what is due now and returns how much that was."""
+
+    name: str
+    run: Callable[[Services, StopEvent], object]
+    once: Callable[[Services], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """A metric for Prometheus: its value for each value of `label`; without a label, for the empty text."""
+
+    name: str
+    text: str
+    values: Mapping[str, float]
+    label: str = ""

@@ -1,0 +1,18 @@
+"""The features: what not every user needs, one folder each. Only the list below names them; each can be taken out.
+
+A folder has the tables, statements, domain, hooks, routes, pages and commands of its feature. `routes.py`, `page.py`
+and `commands.py` may import the shell that they are for; the other files import the core.
+"""
+
+from __future__ import annotations
+
+from memorybase.extension import Extension, Hooks
+from memorybase.features import webhooks
+
+# In the order in which their hooks run, their routes are found and their pages are shown.
+EXTENSIONS: tuple[Extension, ...] = (webhooks.EXTENSION,)
+
+
+def hooks() -> tuple[Hooks, ...]:
+    """The hooks of all features. Loading them declares their tables."""
+    return tuple(each.hooks() for each in EXTENSIONS)
