@@ -50,7 +50,6 @@ PROPERTIES: dict[str, Any] = {
     "Hit.before": list[Turn],
     "Hit.after": list[Turn],
     "Hit.parts": ScoreParts | None,
-    "ErrorBody.code": Annotated[str, WithJsonSchema({"type": "string", "enum": failures.codes()})],
 }
 _KEPT = ("title", "description", "default")
 _REF = "#/components/schemas/{model}"
@@ -58,7 +57,11 @@ _REF = "#/components/schemas/{model}"
 
 def add_types(document: dict[str, Any]) -> None:
     """Add the schemas, and replace those of the properties."""
-    types = SCHEMAS | PROPERTIES
+    properties = PROPERTIES | {
+        # Once the routes are there: those of a feature bring its errors.
+        "ErrorBody.code": Annotated[str, WithJsonSchema({"type": "string", "enum": failures.codes()})]
+    }
+    types = SCHEMAS | properties
     described, definitions = TypeAdapter.json_schemas(
         [(name, "validation", TypeAdapter(each)) for name, each in types.items()], ref_template=_REF
     )
@@ -69,7 +72,7 @@ def add_types(document: dict[str, Any]) -> None:
             for each in schema.get("properties", {}).values():
                 each.pop("title", None)
     schemas["ChatMemoryLine"]["properties"] |= schemas["ChatMemoryConfig"]["properties"]
-    for place in PROPERTIES:
+    for place in properties:
         owner, _, name = place.partition(".")
         stated = schemas[owner]["properties"][name]
         kept = {key: stated[key] for key in _KEPT if key in stated}

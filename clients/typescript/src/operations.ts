@@ -1497,6 +1497,108 @@ export class Operations extends Transport {
     );
   }
 
+  /** List changes, exports, reads on the page and refusals, newest first. No entry contains text. */
+  listAuditEntries(
+    fields: Fields<"list_audit_entries"> = {},
+    options?: CallOptions,
+  ): Listing<Item<"list_audit_entries">, Answer<"list_audit_entries">> {
+    return this.listing(
+      { method: "GET", path: "/v1/audit", query: fields },
+      options,
+    );
+  }
+
+  /** Export sealed entries as JSON lines, in the order of the hash chain. Continue with the last line's `seq`. */
+  exportAuditEntries(
+    fields: Fields<"export_audit_entries"> = {},
+    options?: CallOptions,
+  ): AsyncGenerator<Schemas["ExportLine"], void, undefined> {
+    return this.exported(
+      { method: "GET", path: "/v1/audit/export", query: fields },
+      options,
+    );
+  }
+
+  /** List the workers of the installation, with how much each of them holds. `memorybase workers drain` stops one. */
+  listWorkers(options?: CallOptions): Promise<Answer<"list_workers">> {
+    return this.json(
+      { method: "GET", path: "/v1/workers" },
+      options,
+    );
+  }
+
+  /** Create a link that signs a browser in with this key's scopes. It works once, for one hour. */
+  createSignInLink(options?: CallOptions): Promise<Answer<"create_sign_in_link">> {
+    return this.json(
+      { method: "POST", path: "/v1/sign-in-links" },
+      options,
+    );
+  }
+
+  /** Read metrics in Prometheus text format. Gauges cover the whole installation, counters this process. */
+  getMetrics(options?: CallOptions): Promise<string> {
+    return this.text(
+      { method: "GET", path: "/v1/metrics" },
+      options,
+    );
+  }
+
+  /** Read a session's summary and the state of the next one. */
+  getSummary(fields: Fields<"get_summary">, options?: CallOptions): Promise<Answer<"get_summary">> {
+    return this.json(
+      { method: "GET", path: "/v1/summary", query: fields },
+      options,
+    );
+  }
+
+  /** Request a new summary of all but the latest pairs of question and reply. A worker makes it. */
+  requestSummary(fields: Fields<"request_summary">, options?: CallOptions): Promise<Answer<"request_summary">> {
+    return this.json(
+      { method: "POST", path: "/v1/summary", body: fields },
+      options,
+    );
+  }
+
+  /** Delete a session's summaries, or those of one summarizer or preset. A later read may request new ones. */
+  deleteSummary(fields: Fields<"delete_summary">, options?: CallOptions): Promise<void> {
+    return this.nothing(
+      { method: "DELETE", path: "/v1/summary", query: fields },
+      options,
+    );
+  }
+
+  /** Build history, summary and recalled memories within the token budget. `degraded` names what is unavailable. */
+  buildContext(fields: Fields<"build_context">, options?: CallOptions): Promise<Answer<"build_context">> {
+    return this.json(
+      { method: "POST", path: "/v1/context", body: fields },
+      options,
+    );
+  }
+
+  /** Export flows, sessions, runs and messages with every stored field. A complete export ends with an `end` line. */
+  exportLines(
+    fields: Fields<"export_lines"> = {},
+    options?: CallOptions,
+  ): AsyncGenerator<Schemas["ExportLine"], void, undefined> {
+    return this.exported(
+      { method: "GET", path: "/v1/export", query: fields },
+      options,
+    );
+  }
+
+  /** Import any range of lines of an export. Stored rows are kept, so a broken import can be sent again. */
+  importLines(
+    lines: Iterable<Line> | AsyncIterable<Line>,
+    fields: Fields<"import_lines"> = {},
+    options?: CallOptions,
+  ): Promise<Answer<"import_lines">> {
+    return this.imported(
+      { method: "POST", path: "/v1/import", query: fields },
+      lines,
+      options,
+    );
+  }
+
   /** List the webhooks, oldest first. */
   listWebhooks(
     fields: Fields<"list_webhooks"> = {},
@@ -1658,108 +1760,6 @@ export class Operations extends Transport {
         ids: { webhook_id: webhookId },
         body: optionalBody(fields),
       },
-      options,
-    );
-  }
-
-  /** List changes, exports, reads on the page and refusals, newest first. No entry contains text. */
-  listAuditEntries(
-    fields: Fields<"list_audit_entries"> = {},
-    options?: CallOptions,
-  ): Listing<Item<"list_audit_entries">, Answer<"list_audit_entries">> {
-    return this.listing(
-      { method: "GET", path: "/v1/audit", query: fields },
-      options,
-    );
-  }
-
-  /** Export sealed entries as JSON lines, in the order of the hash chain. Continue with the last line's `seq`. */
-  exportAuditEntries(
-    fields: Fields<"export_audit_entries"> = {},
-    options?: CallOptions,
-  ): AsyncGenerator<Schemas["ExportLine"], void, undefined> {
-    return this.exported(
-      { method: "GET", path: "/v1/audit/export", query: fields },
-      options,
-    );
-  }
-
-  /** List the workers of the installation, with how much each of them holds. `memorybase workers drain` stops one. */
-  listWorkers(options?: CallOptions): Promise<Answer<"list_workers">> {
-    return this.json(
-      { method: "GET", path: "/v1/workers" },
-      options,
-    );
-  }
-
-  /** Create a link that signs a browser in with this key's scopes. It works once, for one hour. */
-  createSignInLink(options?: CallOptions): Promise<Answer<"create_sign_in_link">> {
-    return this.json(
-      { method: "POST", path: "/v1/sign-in-links" },
-      options,
-    );
-  }
-
-  /** Read metrics in Prometheus text format. Gauges cover the whole installation, counters this process. */
-  getMetrics(options?: CallOptions): Promise<string> {
-    return this.text(
-      { method: "GET", path: "/v1/metrics" },
-      options,
-    );
-  }
-
-  /** Read a session's summary and the state of the next one. */
-  getSummary(fields: Fields<"get_summary">, options?: CallOptions): Promise<Answer<"get_summary">> {
-    return this.json(
-      { method: "GET", path: "/v1/summary", query: fields },
-      options,
-    );
-  }
-
-  /** Request a new summary of all but the latest pairs of question and reply. A worker makes it. */
-  requestSummary(fields: Fields<"request_summary">, options?: CallOptions): Promise<Answer<"request_summary">> {
-    return this.json(
-      { method: "POST", path: "/v1/summary", body: fields },
-      options,
-    );
-  }
-
-  /** Delete a session's summaries, or those of one summarizer or preset. A later read may request new ones. */
-  deleteSummary(fields: Fields<"delete_summary">, options?: CallOptions): Promise<void> {
-    return this.nothing(
-      { method: "DELETE", path: "/v1/summary", query: fields },
-      options,
-    );
-  }
-
-  /** Build history, summary and recalled memories within the token budget. `degraded` names what is unavailable. */
-  buildContext(fields: Fields<"build_context">, options?: CallOptions): Promise<Answer<"build_context">> {
-    return this.json(
-      { method: "POST", path: "/v1/context", body: fields },
-      options,
-    );
-  }
-
-  /** Export flows, sessions, runs and messages with every stored field. A complete export ends with an `end` line. */
-  exportLines(
-    fields: Fields<"export_lines"> = {},
-    options?: CallOptions,
-  ): AsyncGenerator<Schemas["ExportLine"], void, undefined> {
-    return this.exported(
-      { method: "GET", path: "/v1/export", query: fields },
-      options,
-    );
-  }
-
-  /** Import any range of lines of an export. Stored rows are kept, so a broken import can be sent again. */
-  importLines(
-    lines: Iterable<Line> | AsyncIterable<Line>,
-    fields: Fields<"import_lines"> = {},
-    options?: CallOptions,
-  ): Promise<Answer<"import_lines">> {
-    return this.imported(
-      { method: "POST", path: "/v1/import", query: fields },
-      lines,
       options,
     );
   }

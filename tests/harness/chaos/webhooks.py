@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session as OrmSession
 from standardwebhooks import Webhook
 
 from harness.receiver import Received, Receiver, receiving
+from memorybase.features.webhooks.models import WebhookDelivery
 from memorybase.features.webhooks.outbox import EventType
 from memorybase.models import (
     DeadLetter,
@@ -27,7 +28,6 @@ from memorybase.models import (
     IngestionJob,
     JobState,
     RetentionPass,
-    WebhookDelivery,
 )
 from memorybase.queries.retention import PASS_RULES
 

@@ -26,6 +26,7 @@ from api.contract.parts import operations
 from memorybase import errors
 from memorybase import idempotency as claims
 from memorybase.database.engine import Database
+from memorybase.features.webhooks.models import WebhookEndpoint
 from memorybase.models import (
     ApiKey,
     Chat,
@@ -38,7 +39,6 @@ from memorybase.models import (
     MemoryBase,
     Message,
     Run,
-    WebhookEndpoint,
 )
 from memorybase.operations import sweeper
 from memorybase.sessions import flows

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import deadlines
 from memorybase.auth import api_keys
 from memorybase.database import clock
+from memorybase.features.webhooks.models import WebhookDelivery, WebhookEndpoint
 from memorybase.memory_bases import deletion, regenerate
 from memorybase.models import (
     Base,
@@ -38,8 +39,6 @@ from memorybase.models import (
     RestorableMessage,
     Session,
     SessionSummary,
-    WebhookDelivery,
-    WebhookEndpoint,
     WebTicket,
 )
 from memorybase.models.base import UtcDateTime

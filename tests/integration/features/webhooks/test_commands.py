@@ -15,15 +15,14 @@ from memorybase_client import errors as client_errors
 from typer.testing import CliRunner
 
 from memorybase import cli, errors
-from memorybase.cli import webhooks
-from memorybase.features.webhooks import deliveries
+from memorybase.features.webhooks import commands, deliveries
 
 Shell = Callable[..., Result]
 
 
 @pytest.fixture
 def shell(api: Api, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    monkeypatch.setattr(webhooks, "connect", lambda *_: client_of(api))
+    monkeypatch.setattr(commands, "connect", lambda *_: client_of(api))
     return lambda *words: CliRunner().invoke(cli.app, ["webhooks", *words])
 
 

@@ -2895,210 +2895,6 @@ class Operations(Transport):
         call = Call("GET", "/usage", params={"key_id": key_id})
         return self._call(call, models.Usage)
 
-    def list_webhooks(
-        self, *, page: int | None = None, size: int | None = None, offset: int | None = None, cursor: str | None = None
-    ) -> Listing[models.WebhookView, models.Page[models.WebhookView]]:
-        """List the webhooks, oldest first.
-
-        page: Number of the page, from 1. Not together with `cursor`.
-        size: Maximum items of a page.
-        offset: Added to the position where the page starts.
-        cursor: next_cursor of the previous page; stable under changes.
-        """
-        call = Call("GET", "/webhooks", params={"page": page, "size": size, "offset": offset, "cursor": cursor})
-        return self._listing(call, models.Page[models.WebhookView])
-
-    def create_webhook(
-        self,
-        *,
-        url: str,
-        event_types: Sequence[models.EventType],
-        idempotency_key: str | None = None,
-        description: str | None = None,
-    ) -> models.WebhookWithSecret:
-        """Create a webhook: events of these types are sent to the URL from now on. Only this response contains the
-        secret.
-
-        url: Where events are sent: http or https, without a user, a password and a fragment. It must lead to a
-        public address, unless the settings allow others.
-        event_types: The types of the events to send.
-        idempotency_key: A random string, new for each request and the same in its repetitions, which get the
-        first answer. Default: a new one for each call.
-        description: A note for people.
-        """
-        call = Call(
-            "POST",
-            "/webhooks",
-            content=json_of({"url": url, "event_types": event_types, "description": description}),
-            idempotency_key=idempotency_key or new_key(),
-        )
-        return self._call(call, models.WebhookWithSecret)
-
-    def get_webhook(self, webhook_id: str | UUID) -> models.WebhookView:
-        """Get a webhook.
-
-        webhook_id: The UUID of the webhook.
-        """
-        call = Call("GET", f"/webhooks/{segment(webhook_id, 'webhook_id')}")
-        return self._call(call, models.WebhookView)
-
-    def update_webhook(
-        self,
-        webhook_id: str | UUID,
-        *,
-        url: str | None = None,
-        event_types: Sequence[models.EventType] | None = None,
-        description: str | None = None,
-        enabled: bool | None = None,
-    ) -> models.WebhookView:
-        """Change a webhook. While it is disabled, no event is recorded for it and its pending deliveries wait.
-
-        webhook_id: The UUID of the webhook.
-        url: Where events are sent: http or https, without a user, a password and a fragment. It must lead to a
-        public address, unless the settings allow others.
-        event_types: The types of the events to send.
-        description: A note for people.
-        enabled: Whether events are recorded and sent.
-        """
-        call = Call(
-            "PATCH",
-            f"/webhooks/{segment(webhook_id, 'webhook_id')}",
-            content=json_of({"url": url, "event_types": event_types, "description": description, "enabled": enabled}),
-        )
-        return self._call(call, models.WebhookView)
-
-    def delete_webhook(self, webhook_id: str | UUID) -> None:
-        """Delete a webhook with its deliveries.
-
-        webhook_id: The UUID of the webhook.
-        """
-        call = Call("DELETE", f"/webhooks/{segment(webhook_id, 'webhook_id')}")
-        self._call_empty(call)
-
-    def rotate_webhook_secret(
-        self, webhook_id: str | UUID, *, overlap_hours: int | None = None
-    ) -> models.WebhookWithSecret:
-        """Replace the secret. Requests are signed with both until the overlap ends. Only this response contains
-        the new one.
-
-        webhook_id: The UUID of the webhook.
-        overlap_hours: How long requests are signed with the former secret too; 0: not at all.
-        """
-        call = Call(
-            "POST",
-            f"/webhooks/{segment(webhook_id, 'webhook_id')}/secret",
-            content=json_of({"overlap_hours": overlap_hours}, is_optional=True),
-        )
-        return self._call(call, models.WebhookWithSecret)
-
-    def send_test_event(self, webhook_id: str | UUID, *, wait: int | None = None) -> models.DeliveryView:
-        """Send an event `webhook.test` to a webhook, in one attempt. Its failure does not disable the webhook. 409
-        `webhook_disabled` while it is disabled.
-
-        webhook_id: The UUID of the webhook.
-        wait: Seconds to wait until the receiver has answered.
-        """
-        call = Call(
-            "POST", f"/webhooks/{segment(webhook_id, 'webhook_id')}/test", params={"wait": wait}, wait_seconds=wait or 0
-        )
-        return self._call(call, models.DeliveryView)
-
-    def list_deliveries(
-        self,
-        webhook_id: str | UUID,
-        *,
-        state: models.DeliveryState | None = None,
-        event_type: models.EventType | None = None,
-        page: int | None = None,
-        size: int | None = None,
-        offset: int | None = None,
-        cursor: str | None = None,
-    ) -> Listing[models.DeliveryView, models.Page[models.DeliveryView]]:
-        """List the deliveries of a webhook, newest first.
-
-        webhook_id: The UUID of the webhook.
-        state: Only deliveries in this state.
-        event_type: Only deliveries of events of this type.
-        page: Number of the page, from 1. Not together with `cursor`.
-        size: Maximum items of a page.
-        offset: Added to the position where the page starts.
-        cursor: next_cursor of the previous page; stable under changes.
-        """
-        call = Call(
-            "GET",
-            f"/webhooks/{segment(webhook_id, 'webhook_id')}/deliveries",
-            params={
-                "state": state,
-                "event_type": event_type,
-                "page": page,
-                "size": size,
-                "offset": offset,
-                "cursor": cursor,
-            },
-        )
-        return self._listing(call, models.Page[models.DeliveryView])
-
-    def get_delivery(self, webhook_id: str | UUID, delivery_id: str | UUID) -> models.DeliveryView:
-        """Get a delivery.
-
-        webhook_id: The UUID of the webhook.
-        delivery_id: The UUID of the delivery.
-        """
-        call = Call(
-            "GET", f"/webhooks/{segment(webhook_id, 'webhook_id')}/deliveries/{segment(delivery_id, 'delivery_id')}"
-        )
-        return self._call(call, models.DeliveryView)
-
-    def discard_delivery(self, webhook_id: str | UUID, delivery_id: str | UUID) -> None:
-        """Discard a dead delivery: it is deleted and cannot be sent again. 409 if it is pending or delivered.
-
-        webhook_id: The UUID of the webhook.
-        delivery_id: The UUID of the delivery.
-        """
-        call = Call(
-            "DELETE", f"/webhooks/{segment(webhook_id, 'webhook_id')}/deliveries/{segment(delivery_id, 'delivery_id')}"
-        )
-        self._call_empty(call)
-
-    def replay_delivery(self, webhook_id: str | UUID, delivery_id: str | UUID) -> models.DeliveryView:
-        """Send a delivery again, with all its attempts.
-
-        webhook_id: The UUID of the webhook.
-        delivery_id: The UUID of the delivery.
-        """
-        call = Call(
-            "POST",
-            f"/webhooks/{segment(webhook_id, 'webhook_id')}/deliveries/{segment(delivery_id, 'delivery_id')}/replay",
-        )
-        return self._call(call, models.DeliveryView)
-
-    def replay_dead_deliveries(self, webhook_id: str | UUID, *, since: datetime | str) -> models.Replayed:
-        """Send the dead deliveries of events since then again, oldest first. Repeat the call while `remaining` is
-        true.
-
-        webhook_id: The UUID of the webhook.
-        since: Dead deliveries of events since this time are sent again. Without a time zone: UTC.
-        """
-        call = Call("POST", f"/webhooks/{segment(webhook_id, 'webhook_id')}/replay", content=json_of({"since": since}))
-        return self._call(call, models.Replayed)
-
-    def discard_dead_deliveries(
-        self, webhook_id: str | UUID, *, until: datetime | str | None = None
-    ) -> models.Discarded:
-        """Discard the deliveries that were dead by then, oldest first; without `until`, all dead ones. Repeat the
-        call while `remaining` is true.
-
-        webhook_id: The UUID of the webhook.
-        until: Deliveries that were dead by this time are deleted; by default all dead ones. Without a time
-        zone: UTC.
-        """
-        call = Call(
-            "POST",
-            f"/webhooks/{segment(webhook_id, 'webhook_id')}/discard",
-            content=json_of({"until": until}, is_optional=True),
-        )
-        return self._call(call, models.Discarded)
-
     def list_audit_entries(
         self,
         *,
@@ -3320,3 +3116,207 @@ class Operations(Transport):
         """
         call = Call("POST", "/import", params={"on_conflict": on_conflict})
         return self._import(call, lines)
+
+    def list_webhooks(
+        self, *, page: int | None = None, size: int | None = None, offset: int | None = None, cursor: str | None = None
+    ) -> Listing[models.WebhookView, models.Page[models.WebhookView]]:
+        """List the webhooks, oldest first.
+
+        page: Number of the page, from 1. Not together with `cursor`.
+        size: Maximum items of a page.
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        """
+        call = Call("GET", "/webhooks", params={"page": page, "size": size, "offset": offset, "cursor": cursor})
+        return self._listing(call, models.Page[models.WebhookView])
+
+    def create_webhook(
+        self,
+        *,
+        url: str,
+        event_types: Sequence[models.EventType],
+        idempotency_key: str | None = None,
+        description: str | None = None,
+    ) -> models.WebhookWithSecret:
+        """Create a webhook: events of these types are sent to the URL from now on. Only this response contains the
+        secret.
+
+        url: Where events are sent: http or https, without a user, a password and a fragment. It must lead to a
+        public address, unless the settings allow others.
+        event_types: The types of the events to send.
+        idempotency_key: A random string, new for each request and the same in its repetitions, which get the
+        first answer. Default: a new one for each call.
+        description: A note for people.
+        """
+        call = Call(
+            "POST",
+            "/webhooks",
+            content=json_of({"url": url, "event_types": event_types, "description": description}),
+            idempotency_key=idempotency_key or new_key(),
+        )
+        return self._call(call, models.WebhookWithSecret)
+
+    def get_webhook(self, webhook_id: str | UUID) -> models.WebhookView:
+        """Get a webhook.
+
+        webhook_id: The UUID of the webhook.
+        """
+        call = Call("GET", f"/webhooks/{segment(webhook_id, 'webhook_id')}")
+        return self._call(call, models.WebhookView)
+
+    def update_webhook(
+        self,
+        webhook_id: str | UUID,
+        *,
+        url: str | None = None,
+        event_types: Sequence[models.EventType] | None = None,
+        description: str | None = None,
+        enabled: bool | None = None,
+    ) -> models.WebhookView:
+        """Change a webhook. While it is disabled, no event is recorded for it and its pending deliveries wait.
+
+        webhook_id: The UUID of the webhook.
+        url: Where events are sent: http or https, without a user, a password and a fragment. It must lead to a
+        public address, unless the settings allow others.
+        event_types: The types of the events to send.
+        description: A note for people.
+        enabled: Whether events are recorded and sent.
+        """
+        call = Call(
+            "PATCH",
+            f"/webhooks/{segment(webhook_id, 'webhook_id')}",
+            content=json_of({"url": url, "event_types": event_types, "description": description, "enabled": enabled}),
+        )
+        return self._call(call, models.WebhookView)
+
+    def delete_webhook(self, webhook_id: str | UUID) -> None:
+        """Delete a webhook with its deliveries.
+
+        webhook_id: The UUID of the webhook.
+        """
+        call = Call("DELETE", f"/webhooks/{segment(webhook_id, 'webhook_id')}")
+        self._call_empty(call)
+
+    def rotate_webhook_secret(
+        self, webhook_id: str | UUID, *, overlap_hours: int | None = None
+    ) -> models.WebhookWithSecret:
+        """Replace the secret. Requests are signed with both until the overlap ends. Only this response contains
+        the new one.
+
+        webhook_id: The UUID of the webhook.
+        overlap_hours: How long requests are signed with the former secret too; 0: not at all.
+        """
+        call = Call(
+            "POST",
+            f"/webhooks/{segment(webhook_id, 'webhook_id')}/secret",
+            content=json_of({"overlap_hours": overlap_hours}, is_optional=True),
+        )
+        return self._call(call, models.WebhookWithSecret)
+
+    def send_test_event(self, webhook_id: str | UUID, *, wait: int | None = None) -> models.DeliveryView:
+        """Send an event `webhook.test` to a webhook, in one attempt. Its failure does not disable the webhook. 409
+        `webhook_disabled` while it is disabled.
+
+        webhook_id: The UUID of the webhook.
+        wait: Seconds to wait until the receiver has answered.
+        """
+        call = Call(
+            "POST", f"/webhooks/{segment(webhook_id, 'webhook_id')}/test", params={"wait": wait}, wait_seconds=wait or 0
+        )
+        return self._call(call, models.DeliveryView)
+
+    def list_deliveries(
+        self,
+        webhook_id: str | UUID,
+        *,
+        state: models.DeliveryState | None = None,
+        event_type: models.EventType | None = None,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+    ) -> Listing[models.DeliveryView, models.Page[models.DeliveryView]]:
+        """List the deliveries of a webhook, newest first.
+
+        webhook_id: The UUID of the webhook.
+        state: Only deliveries in this state.
+        event_type: Only deliveries of events of this type.
+        page: Number of the page, from 1. Not together with `cursor`.
+        size: Maximum items of a page.
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        """
+        call = Call(
+            "GET",
+            f"/webhooks/{segment(webhook_id, 'webhook_id')}/deliveries",
+            params={
+                "state": state,
+                "event_type": event_type,
+                "page": page,
+                "size": size,
+                "offset": offset,
+                "cursor": cursor,
+            },
+        )
+        return self._listing(call, models.Page[models.DeliveryView])
+
+    def get_delivery(self, webhook_id: str | UUID, delivery_id: str | UUID) -> models.DeliveryView:
+        """Get a delivery.
+
+        webhook_id: The UUID of the webhook.
+        delivery_id: The UUID of the delivery.
+        """
+        call = Call(
+            "GET", f"/webhooks/{segment(webhook_id, 'webhook_id')}/deliveries/{segment(delivery_id, 'delivery_id')}"
+        )
+        return self._call(call, models.DeliveryView)
+
+    def discard_delivery(self, webhook_id: str | UUID, delivery_id: str | UUID) -> None:
+        """Discard a dead delivery: it is deleted and cannot be sent again. 409 if it is pending or delivered.
+
+        webhook_id: The UUID of the webhook.
+        delivery_id: The UUID of the delivery.
+        """
+        call = Call(
+            "DELETE", f"/webhooks/{segment(webhook_id, 'webhook_id')}/deliveries/{segment(delivery_id, 'delivery_id')}"
+        )
+        self._call_empty(call)
+
+    def replay_delivery(self, webhook_id: str | UUID, delivery_id: str | UUID) -> models.DeliveryView:
+        """Send a delivery again, with all its attempts.
+
+        webhook_id: The UUID of the webhook.
+        delivery_id: The UUID of the delivery.
+        """
+        call = Call(
+            "POST",
+            f"/webhooks/{segment(webhook_id, 'webhook_id')}/deliveries/{segment(delivery_id, 'delivery_id')}/replay",
+        )
+        return self._call(call, models.DeliveryView)
+
+    def replay_dead_deliveries(self, webhook_id: str | UUID, *, since: datetime | str) -> models.Replayed:
+        """Send the dead deliveries of events since then again, oldest first. Repeat the call while `remaining` is
+        true.
+
+        webhook_id: The UUID of the webhook.
+        since: Dead deliveries of events since this time are sent again. Without a time zone: UTC.
+        """
+        call = Call("POST", f"/webhooks/{segment(webhook_id, 'webhook_id')}/replay", content=json_of({"since": since}))
+        return self._call(call, models.Replayed)
+
+    def discard_dead_deliveries(
+        self, webhook_id: str | UUID, *, until: datetime | str | None = None
+    ) -> models.Discarded:
+        """Discard the deliveries that were dead by then, oldest first; without `until`, all dead ones. Repeat the
+        call while `remaining` is true.
+
+        webhook_id: The UUID of the webhook.
+        until: Deliveries that were dead by this time are deleted; by default all dead ones. Without a time
+        zone: UTC.
+        """
+        call = Call(
+            "POST",
+            f"/webhooks/{segment(webhook_id, 'webhook_id')}/discard",
+            content=json_of({"until": until}, is_optional=True),
+        )
+        return self._call(call, models.Discarded)
