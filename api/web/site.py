@@ -11,9 +11,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.web import audited, deadlines, problems, same_origin, sign_in, visits
-from api.web.extension import pages_of_features
 from api.web.rendering import STATIC
-from api.web.views import VIEWS
+from api.web.views import ROUTERS
 from memorybase import errors
 
 # Nothing inline, so that no text that a page shows can become a script or a style.
@@ -59,7 +58,7 @@ def mount(app: FastAPI) -> None:
     site.state.deadlines = deadlines.USUAL
     site.mount("/static", StaticFiles(directory=STATIC))
     site.include_router(sign_in.router)
-    for router in (*(view.router for view in VIEWS), *(pages.router for pages in pages_of_features().values())):
+    for router in ROUTERS:
         site.include_router(router)
     site.add_exception_handler(errors.Unauthorized, visits.redirect_to_sign_in)
     site.add_exception_handler(errors.MemorybaseError, problems.error_page)

@@ -1,7 +1,8 @@
-"""The views, one module each. Each has a `router`."""
+"""The views of the core, one module each with a `router`, and those of features."""
 
 from __future__ import annotations
 
+from api.web.extension import pages_of_features
 from api.web.views import (
     components,
     conversations,
@@ -32,7 +33,7 @@ from api.web.views import (
     standing,
 )
 
-VIEWS = (
+_OWN = (
     components,
     conversations,
     former,
@@ -61,3 +62,4 @@ VIEWS = (
     settings_usage,
     standing,
 )
+ROUTERS = (*(view.router for view in _OWN), *(pages.router for pages in pages_of_features().values()))

@@ -24,14 +24,14 @@ from harness.hooks import FAILED, deliver
 from harness.rows import each_row
 
 from api.web import site, visits
-from api.web.views import VIEWS
+from api.web.views import ROUTERS
 from api.web.visits import COOKIE
 
 every_form = pytest.mark.slow  # with each guard; test_frame and the tests of views try some of them
 ROUTES = {
     route.path
-    for view in VIEWS
-    for route in view.router.routes
+    for router in ROUTERS
+    for route in router.routes
     if isinstance(route, APIRoute) and "POST" in route.methods
 }
 LONG = "long " * 20_000

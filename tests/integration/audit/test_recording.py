@@ -19,7 +19,7 @@ from harness.statements import recorded
 
 from api.web import site, visits
 from api.web.audited import WITHOUT_CONTENT
-from api.web.views import VIEWS
+from api.web.views import ROUTERS
 from api.web.visits import COOKIE
 from memorybase.audit import chain
 from memorybase.auth import api_keys
@@ -289,7 +289,7 @@ def test_a_part_that_asks_again_and_again_leaves_one_entry_a_minute(pages: Api) 
 
 
 def test_pages_without_content_are_those_listed(pages: Api) -> None:
-    known = {r.path for view in VIEWS for r in view.router.routes if isinstance(r, APIRoute) and "GET" in r.methods}
+    known = {r.path for router in ROUTERS for r in router.routes if isinstance(r, APIRoute) and "GET" in r.methods}
     assert known >= WITHOUT_CONTENT, "remove pages that are gone"
     browser = Browser(pages)
     for path in WITHOUT_CONTENT:
