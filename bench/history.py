@@ -32,6 +32,7 @@ from memorybase.conversation.history import node_executions
 from memorybase.conversation.history.node_token_buffer import node_view
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest, conversation_view
 from memorybase.conversation.session_memory.summary_job import make_summary
+from memorybase.conversation.summarizers.job import SUMMARIZE
 from memorybase.database import migrate
 from memorybase.database.engine import Database
 from memorybase.ingestion import capture as ingestion
@@ -83,7 +84,7 @@ def fill_beyond_summary(conversation: Conversation, size: int) -> ContextRequest
     build_context(services, user_id, replace(request, token_budget=500))
     queue = services.queue
     assert isinstance(queue, InMemoryQueue)
-    queue.drain_summaries(lambda summary_id: make_summary(services, summary_id))
+    queue.drain_task(SUMMARIZE, lambda summary_id: make_summary(services, summary_id))
     fill(conversation, size - SUMMARIZED, linked=True, parent=parent)
     return request
 

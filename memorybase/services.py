@@ -48,23 +48,23 @@ class JobMessage:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Work of workers besides ingestion: the name that Celery knows, and the argument with the id of what it is
+    about."""
+
+    name: str
+    argument: str = ""
+
+
 class IngestionQueue(Protocol):
     """Notifies workers. The job row is the source of truth, so a notification may be lost or repeated."""
 
     def enqueue(self, jobs: Sequence[JobMessage]) -> int:
         """Publish each job, best effort and bounded in time; never raises. Returns the number published."""
 
-    def enqueue_summaries(self, ids: Sequence[UUID]) -> int:
-        """Notify workers of summaries, by id."""
-
-    def enqueue_maps(self, base_ids: Sequence[UUID]) -> int:
-        """Notify workers of maps, by memory base."""
-
-    def enqueue_distillation(self) -> int:
-        """Notify a worker of distillation: it looks for sessions that are pending."""
-
-    def enqueue_clean_up(self) -> int:
-        """Notify a worker of node memory to delete in object stores."""
+    def notify(self, task: Task, ids: Sequence[UUID] = ()) -> int:
+        """Publish the task for each id, once for a task without an argument; as `enqueue` otherwise."""
 
     def backlog(self) -> int | None:
         """Number of messages that wait in the broker; None if it does not answer."""

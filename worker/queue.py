@@ -19,15 +19,11 @@ from kombu.messaging import Producer
 from kombu.utils.url import as_url
 
 from memorybase import telemetry
-from memorybase.services import JobMessage
+from memorybase.services import JobMessage, Task
 from memorybase.settings import RedisSentinel, Settings
 
 QUEUE = "memorybase"
 INGEST_TASK = "memorybase.ingest"
-SUMMARIZE_TASK = "memorybase.summarize"
-MAP_TASK = "memorybase.map"
-DISTILL_TASK = "memorybase.distill"
-CLEAN_NODE_MEMORY_TASK = "memorybase.clean_node_memory"
 
 # A capture waits no longer for a notification, which the sweeper repeats.
 TIMEOUT_SECONDS = 0.5
@@ -40,7 +36,7 @@ log = telemetry.get_logger(__name__)
 
 
 class CeleryQueue:
-    """Sends `INGEST_TASK` for each job, `SUMMARIZE_TASK` for each summary and `MAP_TASK` for each map.
+    """Sends `INGEST_TASK` for each job, and the tasks of other work.
 
     Never raises. After a failure it publishes nothing for PAUSE_SECONDS.
     """
@@ -59,17 +55,8 @@ class CeleryQueue:
         ago."""
         return self._enqueue(INGEST_TASK, [job.to_message() for job in jobs])
 
-    def enqueue_summaries(self, ids: Sequence[UUID]) -> int:
-        return self._enqueue(SUMMARIZE_TASK, [{"summary_id": str(summary_id)} for summary_id in ids])
-
-    def enqueue_maps(self, base_ids: Sequence[UUID]) -> int:
-        return self._enqueue(MAP_TASK, [{"memory_base_id": str(base_id)} for base_id in base_ids])
-
-    def enqueue_distillation(self) -> int:
-        return self._enqueue(DISTILL_TASK, [{}])
-
-    def enqueue_clean_up(self) -> int:
-        return self._enqueue(CLEAN_NODE_MEMORY_TASK, [{}])
+    def notify(self, task: Task, ids: Sequence[UUID] = ()) -> int:
+        return self._enqueue(task.name, [{task.argument: str(id_)} for id_ in ids] if task.argument else [{}])
 
     def _enqueue(self, task: str, messages: Sequence[dict[str, Any]]) -> int:
         enqueued = 0

@@ -8,12 +8,14 @@ from uuid import UUID, uuid4
 from memorybase.conversation.chat_memory import summaries
 from memorybase.conversation.node_object_memory import node_memory
 from memorybase.conversation.session_memory import summary_job
+from memorybase.conversation.summarizers.job import SUMMARIZE
 from memorybase.database import clock
 from memorybase.ingestion import job_runner
 from memorybase.memory_map import job as map_job
+from memorybase.queries.distillations import DISTILL
 from memorybase.services import JobMessage
 from worker.app import app, this_process
-from worker.queue import CLEAN_NODE_MEMORY_TASK, DISTILL_TASK, INGEST_TASK, MAP_TASK, SUMMARIZE_TASK
+from worker.queue import INGEST_TASK
 
 
 @app.task(name=INGEST_TASK)
@@ -26,7 +28,7 @@ def ingest(**message: Any) -> None:
     process.memory.give_back()
 
 
-@app.task(name=SUMMARIZE_TASK)
+@app.task(name=SUMMARIZE.name)
 def summarize(summary_id: str) -> None:
     """Write the summary of a session or of a chat, up to the message that its row asks for, after ingestion."""
     process = this_process()
@@ -36,7 +38,7 @@ def summarize(summary_id: str) -> None:
             summaries.make_due(process.services, id_, before_page=process.ingest_waiting)
 
 
-@app.task(name=MAP_TASK)
+@app.task(name=map_job.MAP.name)
 def compute_map(memory_base_id: str) -> None:
     """Compute the map of a memory base, after ingestion, if its row asks for one."""
     process = this_process()
@@ -46,13 +48,13 @@ def compute_map(memory_base_id: str) -> None:
     process.memory.give_back()
 
 
-@app.task(name=DISTILL_TASK)
+@app.task(name=DISTILL.name)
 def distill() -> None:
     """Wake the thread that distils facts: waiting for a model, it delays no other task."""
     this_process().wake_distiller()
 
 
-@app.task(name=CLEAN_NODE_MEMORY_TASK)
+@app.task(name=node_memory.CLEAN_UP_TASK.name)
 def clean_node_memory() -> None:
     """Delete node memory in object stores that was not written for long."""
     process = this_process()

@@ -152,7 +152,7 @@ def enqueue_due(services: Services) -> int:
         return 0
     with services.database.reading() as db:
         is_due = distillations.due(db, clock.now(db))
-    return services.queue.enqueue_distillation() if is_due else 0
+    return services.queue.notify(distillations.DISTILL) if is_due else 0
 
 
 def distil_next(services: Services, endpoint: ChatEndpoint) -> Outcome:

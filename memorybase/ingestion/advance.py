@@ -169,7 +169,7 @@ def _request_distillation(
     if distillations.request(
         db, claim.memory_base_id, progress.flow_id, progress.session_id, claim.to_seq, now, notify_at=now
     ):
-        engine.after_commit(db, services.queue.enqueue_distillation)
+        engine.after_commit(db, lambda: services.queue.notify(distillations.DISTILL))
 
 
 def _completed(claim: Claim, advanced: Advanced, done: WriteResult) -> Event:

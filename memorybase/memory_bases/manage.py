@@ -20,7 +20,7 @@ from memorybase.ingestion.claim import PAUSED
 from memorybase.knowledge_bases import registry
 from memorybase.memory_bases import preparation
 from memorybase.models import Capture, Generation, GenerationState, MemoryBase, PreparationKind, Priority
-from memorybase.queries import flows, jobs, memory_bases, preparations, retention
+from memorybase.queries import distillations, flows, jobs, memory_bases, preparations, retention
 from memorybase.queries.ownership import check_flow, not_found, require_memory_base
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -399,6 +399,6 @@ def set_distillation(
             preparation.begin(db, base_id, base.serving, kind, clock.now(db))
         base.distill = enabled
         if enabled:
-            engine.after_commit(db, services.queue.enqueue_distillation)
+            engine.after_commit(db, lambda: services.queue.notify(distillations.DISTILL))
     log.info("distillation_set", memory_base_id=str(base_id), enabled=enabled)
     return get_distillation(services, user_id, base_id)

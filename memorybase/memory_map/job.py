@@ -27,11 +27,12 @@ from memorybase.memory_map.projection import Projection
 from memorybase.models import Generation
 from memorybase.queries import memory_bases, memory_maps
 from memorybase.queries.memory_maps import Entry
-from memorybase.services import Services
+from memorybase.services import Services, Task
 from memorybase.telemetry import get_logger
 from memorybase.vectors.chunk_ids import chunk_id
 from memorybase.vectors.store import READ_BATCH, CollectionRef, batches
 
+MAP = Task("memorybase.map", "memory_base_id")
 MAX_POINTS = 5_000
 
 
@@ -147,7 +148,7 @@ def enqueue_after_commit(db: OrmSession, services: Services, base_ids: Sequence[
     """Notify workers of these maps once the transaction is committed."""
 
     def enqueue() -> None:
-        services.queue.enqueue_maps(base_ids)
+        services.queue.notify(MAP, base_ids)
 
     if base_ids:
         engine.after_commit(db, enqueue)

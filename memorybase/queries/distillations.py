@@ -16,7 +16,9 @@ from memorybase.queries import preparations
 from memorybase.queries.fact_deletion import delete_facts
 from memorybase.queries.joins import key_of
 from memorybase.queries.memory_bases import BaseRow
+from memorybase.services import Task
 
+DISTILL = Task("memorybase.distill")  # a worker looks for sessions that are pending
 MAX_REDO = 200  # edited messages of a session that wait to be distilled again; beyond, the cursor moves back
 
 Row = Distillation

@@ -25,7 +25,9 @@ from harness.redis import Sentinels
 
 from memorybase import wiring
 from memorybase.cli import doctor
+from memorybase.conversation.node_object_memory.node_memory import CLEAN_UP_TASK
 from memorybase.locks import RedisSessionLocks
+from memorybase.memory_map.job import MAP
 from memorybase.operations import health
 from memorybase.settings import Settings
 from worker.queue import INGEST_TASK, QUEUE, TIMEOUT_SECONDS, CeleryQueue
@@ -182,8 +184,8 @@ class TestRabbitMQ:
                 assert not client.exists(QUEUE)  # locks only
 
     def test_a_notification_is_published_once_and_counted_until_a_worker_takes_it(self, queue: CeleryQueue) -> None:
-        assert queue.enqueue_clean_up() == 1
-        assert queue.enqueue_maps([uuid4(), uuid4()]) == 2
+        assert queue.notify(CLEAN_UP_TASK) == 1
+        assert queue.notify(MAP, [uuid4(), uuid4()]) == 2
         assert queue.backlog() == 3
 
     def test_one_that_is_frozen_costs_one_timeout_and_takes_the_next_once_it_is_thawed(
@@ -192,12 +194,12 @@ class TestRabbitMQ:
         began = time.monotonic()
         rabbitmq.freeze()
         try:
-            assert queue.enqueue_maps([uuid4() for _ in range(500)]) == 0
+            assert queue.notify(MAP, [uuid4() for _ in range(500)]) == 0
             assert queue.backlog() is None  # its first call, on a new connection
         finally:
             rabbitmq.thaw()
         assert time.monotonic() - began < 500 * TIMEOUT_SECONDS / 2
-        wait_until(lambda: queue.enqueue_clean_up() == 1, what="the thawed RabbitMQ takes notifications")
+        wait_until(lambda: queue.notify(CLEAN_UP_TASK) == 1, what="the thawed RabbitMQ takes notifications")
 
     def test_a_worker_drops_malformed_messages_and_goes_on(
         self, queue: CeleryQueue, rabbitmq: RabbitServer, redis_url: str, chroma_server: ChromaServer, tmp_path: Path
@@ -239,7 +241,7 @@ class TestRabbitMQ:
         own_redis.kill()
         assert problems() == {"redis": False, "broker": True}
         rabbitmq.kill()
-        assert services.queue.enqueue_clean_up() == 0  # also on a connection that was open before
+        assert services.queue.notify(CLEAN_UP_TASK) == 0  # also on a connection that was open before
         assert problems() == {"redis": False, "broker": False}
         rabbitmq.start()
         wiring.close(services)

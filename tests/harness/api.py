@@ -28,7 +28,9 @@ from harness.world import World, empty_world
 from memorybase.auth import api_keys
 from memorybase.facts.distill import Outcome, distil_next
 from memorybase.memory_map import job as map_job
+from memorybase.memory_map.job import MAP
 from memorybase.operations import exposition
+from memorybase.queries.distillations import DISTILL
 from memorybase.services import Services
 from memorybase.settings import Settings
 
@@ -118,10 +120,10 @@ class Api:
 
     def work(self) -> int:
         """Run every enqueued job, as a worker does."""
-        self.queue.drain_maps(lambda base_id: map_job.compute_map(self.services, base_id))
+        self.queue.drain_task(MAP, lambda base_id: map_job.compute_map(self.services, base_id))
         done = self.world.drain()
-        if self.queue.distillations:
-            self.queue.distillations = 0
+        if self.queue.notified[DISTILL.name]:
+            self.queue.notified.pop(DISTILL.name)
             while distil_next(self.services, self.model.endpoint()) is Outcome.STORED:
                 pass
         return done

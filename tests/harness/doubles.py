@@ -9,7 +9,7 @@ import hashlib
 import re
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
@@ -31,6 +31,7 @@ from memorybase.errors import (
     VectorRejected,
     VectorStoreUnavailable,
 )
+from memorybase.services import Task
 from memorybase.vectors.store import (
     COLLECTION_NAME,
     CollectionRef,
@@ -395,9 +396,8 @@ class InMemoryQueue:
     def __init__(self) -> None:
         self.away = False  # notifications are lost while this is set
         self.enqueued: list[JobMessage] = []  # every notification that arrived, drained or not
-        self.enqueued_summaries: list[UUID] = []  # those for summaries, until drained
-        self.enqueued_maps: list[UUID] = []  # those for maps, by memory base, until drained
-        self.distillations = 0  # notifications of pending distillation that arrived
+        # Of other tasks by name, until drained; None for a task without an argument.
+        self.notified: defaultdict[str, list[UUID | None]] = defaultdict(list)
         self._waiting: deque[JobMessage] = deque()
 
     def enqueue(self, jobs: Sequence[JobMessage]) -> int:
@@ -407,47 +407,28 @@ class InMemoryQueue:
         self._waiting.extend(jobs)
         return len(jobs)
 
-    def enqueue_summaries(self, ids: Sequence[UUID]) -> int:
+    def notify(self, task: Task, ids: Sequence[UUID] = ()) -> int:
         if self.away:
             return 0
-        self.enqueued_summaries.extend(ids)
-        return len(ids)
-
-    def enqueue_maps(self, base_ids: Sequence[UUID]) -> int:
-        if self.away:
-            return 0
-        self.enqueued_maps.extend(base_ids)
-        return len(base_ids)
-
-    def enqueue_distillation(self) -> int:
-        self.distillations += not self.away
-        return int(not self.away)
-
-    def enqueue_clean_up(self) -> int:
-        return int(not self.away)
+        arrived: Sequence[UUID | None] = ids if task.argument else [None]
+        self.notified[task.name].extend(arrived)
+        return len(arrived)
 
     def backlog(self) -> int | None:
-        return None if self.away else len(self._waiting) + len(self.enqueued_summaries) + len(self.enqueued_maps)
+        return None if self.away else len(self._waiting) + sum(map(len, self.notified.values()))
 
     def clear(self) -> None:
         """Lose what is waiting, like a broker that lost its file."""
         self._waiting.clear()
-        self.enqueued_summaries.clear()
-        self.enqueued_maps.clear()
+        self.notified.clear()
 
-    def drain_summaries(self, handler: Callable[[UUID], object]) -> int:
-        """Handle each waiting notification for a summary; returns how many."""
-        notified, self.enqueued_summaries = self.enqueued_summaries, []
-        for summary_id in notified:
-            handler(summary_id)
-        return len(notified)
-
-    def drain_maps(self, handler: Callable[[UUID], object]) -> int:
-        """Handle each waiting notification for a map; returns how many."""
-        notified, self.enqueued_maps = self.enqueued_maps, []
-        for base_id in notified:
-            handler(base_id)
-        return len(notified)
+    def drain_task(self, task: Task, handler: Callable[[UUID], object]) -> int:
+        """Handle each waiting notification of a task, and return their number."""
+        ids = self.notified.pop(task.name, [])
+        for id_ in ids:
+            assert id_ is not None
+            handler(id_)
+        return len(ids)
 
     def drain(self, handler: Callable[[JobMessage], object]) -> int:
         """Handle each waiting notification in order, including those added meanwhile; returns how many."""

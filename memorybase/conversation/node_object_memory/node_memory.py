@@ -28,12 +28,13 @@ from memorybase.conversation.view.token_counters import default_counter
 from memorybase.conversation.view.tokens import TokenCounter
 from memorybase.errors import DocumentUnsupported, InvalidRequest
 from memorybase.queries import heartbeats
-from memorybase.services import Services
+from memorybase.services import Services, Task
 from memorybase.settings import Settings
 
 FOLDER = "node_memory"
 ANSWER = ":assistant"
-CLEAN_UP = "clean_node_memory"
+CLEAN_UP = "clean_node_memory"  # the turn that one sweeper takes
+CLEAN_UP_TASK = Task("memorybase.clean_node_memory")
 CLEANED_EVERY = timedelta(days=1)
 MAX_NAME = 150  # bytes of an escaped id in a file name
 VERSION = 1
@@ -196,7 +197,7 @@ def enqueue_clean_up(services: Services) -> int:
         return 0
     if not heartbeats.take_turn(services.database, CLEAN_UP, CLEANED_EVERY):
         return 0
-    enqueued = services.queue.enqueue_clean_up()
+    enqueued = services.queue.notify(CLEAN_UP_TASK)
     if not enqueued:  # the next pass tries again
         with services.database.transaction() as db:
             heartbeats.delete(db, CLEAN_UP)

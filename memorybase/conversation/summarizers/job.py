@@ -23,8 +23,9 @@ from memorybase.database import engine
 from memorybase.database.due import change_if_due
 from memorybase.models import Chat, SessionSummary
 from memorybase.queries import chats, summaries
-from memorybase.services import Services
+from memorybase.services import Services, Task
 
+SUMMARIZE = Task("memorybase.summarize", "summary_id")  # a summary of a session, or a chat
 PAGE = 200  # records folded at once
 SWEEP_LIMIT = 200
 # What makes a job back off. For DatabaseUnavailable, which is among them, the backoff cannot be stored.
@@ -99,7 +100,7 @@ def enqueue_after_commit(db: OrmSession, services: Services, ids: Sequence[UUID]
     """Notify workers of these summaries once the transaction is committed."""
 
     def enqueue() -> None:
-        services.queue.enqueue_summaries(ids)
+        services.queue.notify(SUMMARIZE, ids)
 
     if ids:
         engine.after_commit(db, enqueue)

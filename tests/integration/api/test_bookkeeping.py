@@ -15,6 +15,7 @@ from harness.rows import each_row
 from harness.waiting import PATIENCE
 
 from memorybase.auth import api_keys
+from memorybase.conversation.summarizers.job import SUMMARIZE
 from memorybase.database import engine, postgresql
 from memorybase.embedding import usage
 from memorybase.models import ApiKey
@@ -85,7 +86,7 @@ def test_calls_are_answered_while_the_writer_is_held(api: Api, by: str) -> None:
     for name in api.vectors.names():
         api.vectors.delete_collection(name)
     usage.OF_THIS_PROCESS.add("m", usage.Usage(requests=1))
-    api.queue.enqueued_summaries.clear()
+    api.queue.notified[SUMMARIZE.name].clear()
     used_at = forget_use(api)
     answered(
         held(api, by),
@@ -95,10 +96,10 @@ def test_calls_are_answered_while_the_writer_is_held(api: Api, by: str) -> None:
         lambda: api.call("GET", "/metrics"),
     )
     assert last_used(api) == used_at
-    assert not api.queue.enqueued_summaries
+    assert not api.queue.notified[SUMMARIZE.name]
     api.post("/context", CONTEXT)
     assert last_used(api) > used_at
-    assert api.queue.enqueued_summaries
+    assert api.queue.notified[SUMMARIZE.name]
 
 
 def test_a_revoked_key_of_the_settings_writes_nothing(api: Api) -> None:

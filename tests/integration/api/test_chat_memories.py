@@ -12,6 +12,7 @@ from sqlalchemy import select
 
 from memorybase.conversation.chat_memory.summaries import make_due
 from memorybase.conversation.chat_memory.template_work import MAX_NODES, MAX_STEPS
+from memorybase.conversation.summarizers.job import SUMMARIZE
 from memorybase.models import ChatMemory
 
 C = "/flows/support/chat-memories/llm%2F1"
@@ -138,7 +139,7 @@ def test_a_worker_makes_a_due_summary(chat: Api) -> None:
     chat.call("PUT", C, json={**CONFIG, "max_messages": 2, "enable_summarization": True})
     say(chat, *[f"Fact number {n} is told." for n in range(12)])
     assert "summary" not in [each["kind"] for each in view(chat)["sources"]]
-    assert chat.queue.drain_summaries(lambda each: make_due(chat.services, each)) == 1
+    assert chat.queue.drain_task(SUMMARIZE, lambda each: make_due(chat.services, each)) == 1
     given = view(chat)
     assert [each["kind"] for each in given["sources"]] == ["summary", "history", "history"]
     assert "Fact number" in given["messages"][0]["content"]

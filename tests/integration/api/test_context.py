@@ -8,6 +8,7 @@ from harness.api import Api
 
 from memorybase.caveats import MAX_QUERY_CHARS
 from memorybase.conversation.session_memory.summary_job import make_summary
+from memorybase.conversation.summarizers.job import SUMMARIZE
 
 ASKED = {"flow_id": "support", "session_id": "s1"}
 
@@ -28,7 +29,7 @@ def test_a_summary_is_requested_read_and_deleted(api: Api) -> None:
     api.refused("GET", "/summary", 404, params=ASKED)
 
     assert api.post("/summary", ASKED, expect=202)["summary"] is None
-    api.queue.drain_summaries(lambda each: make_summary(api.services, each))
+    api.queue.drain_task(SUMMARIZE, lambda each: make_summary(api.services, each))
 
     found = api.get("/summary", **ASKED)
     assert found["covers"] == {"from_seq": 1, "to_seq": 4}
@@ -43,7 +44,7 @@ def test_a_summary_is_requested_read_and_deleted(api: Api) -> None:
 def test_a_context_by_preset_and_config(api: Api) -> None:
     talk(api, 5)
     context(api, preset="flowx_5")
-    api.queue.drain_summaries(lambda each: make_summary(api.services, each))
+    api.queue.drain_task(SUMMARIZE, lambda each: make_summary(api.services, each))
 
     five = context(api, preset="flowx_5", run_id="r", node_id="agent")
     assert five["text"].startswith("user: q3\nagent: a3\n")

@@ -31,6 +31,7 @@ from memorybase.auth import api_keys
 from memorybase.conversation import Record
 from memorybase.conversation.session_memory import summaries
 from memorybase.conversation.session_memory.summary_job import make_summary
+from memorybase.conversation.summarizers.job import SUMMARIZE
 from memorybase.database import clock
 from memorybase.database.engine import Database
 from memorybase.models import (
@@ -974,7 +975,7 @@ def furnish(api: Api, name: str, *, repeatable: str = "of both users") -> Things
         flow_id=UUID(flow), session_id=f"{name}-session", preset="token_buffer", summarizer="extractive"
     )
     summaries.request_summary(api.services, asked, Record(id=run["messages"][0]["id"], seq=1, role="assistant"))
-    api.queue.drain_summaries(lambda each: make_summary(api.services, each))
+    api.queue.drain_task(SUMMARIZE, lambda each: make_summary(api.services, each))
     context = [{"role": "assistant", "content": f"{name}-secret"}]
     given = {"flow_id": flow, "session_id": f"{name}-session", "run_id": f"{name}-run", "node_id": f"{name}-llm"}
     report = given | {"status": "succeeded", "outputs": {"text": f"{name}-secret", "context": context}}

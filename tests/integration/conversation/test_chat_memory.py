@@ -21,6 +21,7 @@ from memorybase.conversation.chat_memory.nodes import AddMemory, ChatMemory, Del
 from memorybase.conversation.chat_memory.summaries import make_due, summarize_due
 from memorybase.conversation.chat_memory.views import record_of
 from memorybase.conversation.memory_use import record as uses
+from memorybase.conversation.summarizers.job import SUMMARIZE
 from memorybase.database.paging import PageRequest
 from memorybase.errors import InvalidRequest
 from memorybase.models import Chat, ChatRecord
@@ -542,7 +543,7 @@ def test_a_summary_replaces_the_messages_left_out(world: World) -> None:
 def worker(world: World, by: Notes) -> list[bool]:
     """Handle the waiting notifications as a worker does; the results."""
     made: list[bool] = []
-    world.queue.drain_summaries(lambda each: made.append(make_due(world.services, each, by)))
+    world.queue.drain_task(SUMMARIZE, lambda each: made.append(make_due(world.services, each, by)))
     return made
 
 
@@ -550,10 +551,10 @@ def test_a_due_summary_is_requested_once_and_made_by_a_worker(world: World) -> N
     notes = Notes()
     node = memory(world, max_messages=3, enable_summarization=True)
     node.add(m(*range(1, 9)), chat_id="c")
-    assert world.queue.enqueued_summaries == [], "five are too few"
+    assert world.queue.notified[SUMMARIZE.name] == [], "five are too few"
     node.add(m(9), chat_id="c")
     node.add(m(10), chat_id="c")
-    assert (len(world.queue.enqueued_summaries), notes.asked) == (1, [])
+    assert (len(world.queue.notified[SUMMARIZE.name]), notes.asked) == (1, [])
     assert worker(world, notes) == [True]
     assert seen(node) == ["m1+m2+m3+m4+m5+m6+m7", "m8", "m9", "m10"]
     assert worker(world, notes) == []

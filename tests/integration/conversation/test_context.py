@@ -17,6 +17,7 @@ from memorybase.conversation.context_report import ContextReport
 from memorybase.conversation.memory_use import record as uses
 from memorybase.conversation.session_memory.presets import FLOWX_5, FLOWX_6, TOKEN_BUFFER, WINDOW
 from memorybase.conversation.session_memory.summary_job import make_summary
+from memorybase.conversation.summarizers.job import SUMMARIZE
 from memorybase.conversation.view.budget import MARK
 from memorybase.conversation.view.build import Draft
 from memorybase.errors import InvalidRequest, NotFound, SessionConflict, VectorStoreUnavailable
@@ -73,7 +74,7 @@ def test_summary_memories_and_history_share_the_budget_and_name_their_sources(wo
     )
     request = {"query": "What is my cat called?", "token_budget": 600}
     before = context(world, **request)
-    world.queue.drain_summaries(lambda each: make_summary(world.services, each))
+    world.queue.drain_task(SUMMARIZE, lambda each: make_summary(world.services, each))
 
     view = context(world, **request)
 
@@ -187,7 +188,7 @@ def test_a_caller_with_a_small_budget_takes_no_messages_from_one_with_a_large_bu
     def summarized(budget: int) -> View:
         for _ in range(5):
             context(world, token_budget=budget)
-            world.queue.drain_summaries(lambda each: make_summary(world.services, each))
+            world.queue.drain_task(SUMMARIZE, lambda each: make_summary(world.services, each))
         return context(world, token_budget=budget)
 
     alone = summarized(4_000)
@@ -213,7 +214,7 @@ def test_a_truncated_summary_is_recorded_as_it_was_sent(world: World) -> None:
     world.say("now", {"role": "user", "content": "and so on " * 50})
     for budget in (700, 300):
         context(world, token_budget=budget)
-        world.queue.drain_summaries(lambda each: make_summary(world.services, each))
+        world.queue.drain_task(SUMMARIZE, lambda each: make_summary(world.services, each))
     run_id = uuid4()
 
     view = context(world, token_budget=300, run_id=run_id, node_id="agent")

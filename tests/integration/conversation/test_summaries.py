@@ -24,7 +24,7 @@ from memorybase.conversation.session_memory import summary_job
 from memorybase.conversation.session_memory.presets import FLOWX_5, TOKEN_BUFFER, SessionPreset
 from memorybase.conversation.session_memory.summaries import SummaryKey, delete_summary, get_summary, refresh_summary
 from memorybase.conversation.session_memory.summary_job import make_requested, make_summary
-from memorybase.conversation.summarizers.job import PAGE
+from memorybase.conversation.summarizers.job import PAGE, SUMMARIZE
 from memorybase.errors import EmbeddingFailed, NotFound, SummarizerUnavailable, SummaryRejected
 from memorybase.messages import NewMessage
 from memorybase.models import MemoryUse, SessionSummary
@@ -68,7 +68,7 @@ def read(world: World, preset: SessionPreset = FLOWX_5, **fields: Any) -> View:
 
 def work(world: World, by: Scripted | None = None) -> int:
     """Handle the waiting notifications as a worker does."""
-    return world.queue.drain_summaries(lambda each: make_summary(world.services, each, by))
+    return world.queue.drain_task(SUMMARIZE, lambda each: make_summary(world.services, each, by))
 
 
 def row(world: World) -> SessionSummary:
@@ -141,7 +141,7 @@ def test_routing_decisions_and_tool_results_are_no_part_of_session_memory(world:
 def test_a_capture_requests_no_summary(world: World) -> None:
     talk(world, *range(1, 9))
 
-    assert (rows(world), world.queue.enqueued_summaries) == (0, [])
+    assert (rows(world), world.queue.notified[SUMMARIZE.name]) == (0, [])
 
 
 def test_a_summary_is_folded_from_the_previous_one_and_new_messages(world: World) -> None:
@@ -472,7 +472,7 @@ def test_a_custom_summarizer_makes_the_summaries_of_its_name(world: World) -> No
     asked = replace(wanted(world), summarizer="mine")
     talk(world, 1, 2, 3, 4)
     read(world, summarizer="mine")
-    assert world.queue.enqueued_summaries == []
+    assert world.queue.notified[SUMMARIZE.name] == []
 
     assert make_requested(world.services, asked, mine)
     assert not make_requested(world.services, asked, mine)

@@ -26,6 +26,7 @@ from memorybase.memory_bases import manage as memory_bases
 from memorybase.memory_bases import preparation
 from memorybase.models import Distillation, Fact, FactSource, MemoryBase, Message, Session
 from memorybase.operations import sweeper
+from memorybase.queries.distillations import DISTILL
 from memorybase.retention import forgetting, passes
 from memorybase.services import Services
 from memorybase.sessions import deletion as session_deletion
@@ -618,9 +619,9 @@ def test_the_sweeper_notifies_what_is_pending(distilling: World) -> None:
     world = distilling
     base_id = new_base(world)
     tell(world, base_id, BOAT)
-    world.queue.distillations = 0
+    world.queue.notified.clear()
     assert sweeper.sweep(world.services).done["distillations"] == 1
-    assert world.queue.distillations == 1
+    assert len(world.queue.notified[DISTILL.name]) == 1
 
 
 def test_what_a_memory_base_forgets_it_forgets_as_facts_too(distilling: World) -> None:

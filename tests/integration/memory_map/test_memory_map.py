@@ -17,6 +17,7 @@ from memorybase import errors
 from memorybase.memory_bases import deletion
 from memorybase.memory_bases import regenerate as regeneration
 from memorybase.memory_map import job, read
+from memorybase.memory_map.job import MAP
 from memorybase.memory_map.read import MapState, MapView
 from memorybase.models import LedgerEntry, MapPoint, MemoryMap
 from memorybase.operations import sweeper
@@ -56,7 +57,7 @@ def mapped(world: World, count: int = 30) -> UUID:
     """A memory base with a map."""
     base = base_with(world, count)
     request(world, base)
-    assert world.queue.drain_maps(lambda each: compute(world, each)) == 1
+    assert world.queue.drain_task(MAP, lambda each: compute(world, each)) == 1
     return base
 
 
@@ -74,7 +75,7 @@ def test_a_map_is_computed_by_a_worker_and_has_every_message(world: World) -> No
     assert get(world, base).state is MapState.NONE
     requested = request(world, base)
     assert (requested.state, requested.progress, requested.points) == (MapState.COMPUTING, 0, [])
-    assert world.queue.drain_maps(lambda each: compute(world, each)) == 1
+    assert world.queue.drain_task(MAP, lambda each: compute(world, each)) == 1
 
     found = get(world, base)
     assert (found.state, found.progress, found.error) == (MapState.READY, None, None)
@@ -115,7 +116,7 @@ def test_without_a_map_a_question_is_nowhere_and_needs_no_model(world: World) ->
 def test_too_few_messages_have_no_map(world: World) -> None:
     base = base_with(world, job.MIN_MESSAGES - 1)
     assert request(world, base).state is MapState.TOO_FEW
-    assert world.queue.enqueued_maps == []
+    assert world.queue.notified[MAP.name] == []
     talk(world, 1, start=100)
     world.settle()
     assert get(world, base).state is MapState.NONE
@@ -136,7 +137,7 @@ def test_a_second_request_does_not_start_a_second_computation(world: World) -> N
     base = base_with(world, 30)
     request(world, base)
     request(world, base)
-    assert world.queue.enqueued_maps == [base]
+    assert world.queue.notified[MAP.name] == [base]
 
 
 def test_a_map_is_stale_with_the_numbers_of_what_changed(world: World) -> None:
@@ -151,7 +152,7 @@ def test_a_map_is_stale_with_the_numbers_of_what_changed(world: World) -> None:
     assert len(found.points) == 29
     request(world, base)
     assert len(get(world, base).points) == 29, "the last map is shown until the next one"
-    world.queue.drain_maps(lambda each: compute(world, each))
+    world.queue.drain_task(MAP, lambda each: compute(world, each))
     found = get(world, base)
     assert (found.state, found.added, found.removed, found.edited, len(found.points)) == (MapState.READY, 0, 0, 0, 32)
 
@@ -174,7 +175,7 @@ def test_an_erased_person_leaves_the_map_and_its_words(world: World) -> None:
     world.say("erased", *(f"Wilhelmina sails {n}" for n in range(10)), end_user_id="anna")
     world.settle()
     request(world, base)
-    world.queue.drain_maps(lambda each: compute(world, each))
+    world.queue.drain_task(MAP, lambda each: compute(world, each))
     assert "wilhelmina" in " ".join(each.label for each in get(world, base).clusters)
     edits.erase_end_user(world.services, world.user_id, "anna")
     found = get(world, base)
@@ -217,7 +218,7 @@ def test_after_a_regenerate_the_map_is_computed_again(world: World) -> None:
     assert get(world, base, "berth").state is MapState.NONE
     assert get(world, base).points == []
     request(world, base)
-    world.queue.drain_maps(lambda each: compute(world, each))
+    world.queue.drain_task(MAP, lambda each: compute(world, each))
     assert len(get(world, base, "berth").points) == 30
     world.pass_time(10_000)
     world.settle()
@@ -267,9 +268,9 @@ def test_a_lost_notification_is_repeated_by_the_sweeper(world: World) -> None:
     world.queue.away = True
     request(world, base)
     world.queue.away = False
-    assert world.queue.enqueued_maps == []
+    assert world.queue.notified[MAP.name] == []
     assert world.sweep().done["maps"] == 1
-    assert world.queue.drain_maps(lambda each: compute(world, each)) == 1
+    assert world.queue.drain_task(MAP, lambda each: compute(world, each)) == 1
     assert get(world, base).state is MapState.READY
 
 
@@ -288,7 +289,7 @@ def test_the_map_of_a_killed_worker_is_computed_by_another(world: World, monkeyp
     assert world.sweep().done["maps"] == 0
     world.pass_time(100)
     assert world.sweep().done["maps"] == 1
-    assert world.queue.drain_maps(lambda each: compute(world, each)) == 1
+    assert world.queue.drain_task(MAP, lambda each: compute(world, each)) == 1
     assert get(world, base).state is MapState.READY
 
 
@@ -325,7 +326,7 @@ def test_an_outage_of_the_store_is_shown_and_repeated(world: World) -> None:
     world.queue.clear()
     world.pass_time(300)
     assert world.sweep().done["maps"] == 1
-    world.queue.drain_maps(lambda each: compute(world, each))
+    world.queue.drain_task(MAP, lambda each: compute(world, each))
     found = get(world, base)
     assert (found.state, found.error, len(found.points)) == (MapState.READY, None, 31)
 
@@ -346,7 +347,7 @@ def test_a_request_after_a_failure_is_tried_at_once(world: World) -> None:
     world.vectors.away = False
     world.queue.clear()
     request(world, base)
-    assert world.queue.drain_maps(lambda each: compute(world, each)) == 1
+    assert world.queue.drain_task(MAP, lambda each: compute(world, each)) == 1
     assert get(world, base).state is MapState.READY
 
 

@@ -22,6 +22,7 @@ from memorybase import errors, labels
 from memorybase.conversation import Record
 from memorybase.conversation.session_memory import summaries
 from memorybase.conversation.session_memory.summary_job import make_summary
+from memorybase.conversation.summarizers.job import SUMMARIZE
 from memorybase.database import clock
 from memorybase.database.paging import PageRequest
 from memorybase.features.webhooks.outbox import EventType
@@ -59,7 +60,7 @@ def leave_traces(world: World, session_id: str = S) -> None:
         flow_id=world.flow_id, session_id=session_id, preset="token_buffer", summarizer="extractive"
     )
     summaries.request_summary(world.services, asked, Record(id=str(first), seq=1, role="assistant"))
-    world.queue.drain_summaries(lambda each: make_summary(world.services, each))
+    world.queue.drain_task(SUMMARIZE, lambda each: make_summary(world.services, each))
     execute(world, session_id, run.run_id, SECRET)
     use(world, session_id, run.run_id, first, SECRET)
     use(world, None, uuid4(), first, SECRET)

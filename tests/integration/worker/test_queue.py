@@ -15,14 +15,14 @@ import pytest
 import redis
 from harness import RedisServer, wait_until
 
+from memorybase.conversation.node_object_memory.node_memory import CLEAN_UP_TASK
+from memorybase.conversation.summarizers.job import SUMMARIZE
 from memorybase.services import JobMessage
 from memorybase.settings import Settings
 from worker.queue import (
-    CLEAN_NODE_MEMORY_TASK,
     INGEST_TASK,
     PAUSE_SECONDS,
     QUEUE,
-    SUMMARIZE_TASK,
     TIMEOUT_SECONDS,
     CeleryQueue,
 )
@@ -97,20 +97,20 @@ def test_a_notification_for_a_summary_carries_its_id(
 ) -> None:
     summary_id = uuid4()
 
-    assert make_queue(redis_url).enqueue_summaries([summary_id]) == 1
+    assert make_queue(redis_url).notify(SUMMARIZE, [summary_id]) == 1
 
     message = json.loads(client.lindex(QUEUE, 0))
-    assert message["headers"]["task"] == SUMMARIZE_TASK
+    assert message["headers"]["task"] == SUMMARIZE.name
     assert json.loads(base64.b64decode(message["body"]))[1] == {"summary_id": str(summary_id)}
 
 
 def test_a_notification_for_the_clean_up_has_no_arguments(
     make_queue: MakeQueue, redis_url: str, client: redis.Redis
 ) -> None:
-    assert make_queue(redis_url).enqueue_clean_up() == 1
+    assert make_queue(redis_url).notify(CLEAN_UP_TASK) == 1
 
     message = json.loads(client.lindex(QUEUE, 0))
-    assert message["headers"]["task"] == CLEAN_NODE_MEMORY_TASK
+    assert message["headers"]["task"] == CLEAN_UP_TASK.name
     assert json.loads(base64.b64decode(message["body"]))[1] == {}
 
 
