@@ -57,7 +57,10 @@ def create_app(services: Services | None = None, *, monotonic: Callable[[], floa
         version=__version__,
         description=DESCRIPTION,
         servers=contract.SERVERS,
-        openapi_tags=[*contract.TAGS, *({"name": each.tag, "description": each.description} for each in OF_FEATURES)],
+        openapi_tags=[
+            *contract.TAGS,
+            *({"name": each.tag, "description": each.description} for each in OF_FEATURES if each.tag),
+        ],
         lifespan=_lifespan,
         generate_unique_id_function=_operation_id,
         # FastAPI's pages load scripts from a CDN.

@@ -9,8 +9,8 @@ from fastapi import APIRouter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Routes:
-    """Operations of one tag, and what the document says of it."""
+    """Operations, and what the document says of their tag if the core has none of it."""
 
     router: APIRouter
-    tag: str
-    description: str
+    tag: str = ""
+    description: str = ""

@@ -24,16 +24,15 @@ import sqlalchemy as sa
 from ingesting.doubles import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 from numpy.typing import NDArray
 
-from api.web import map_data
 from memorybase import features
 from memorybase.auth import api_keys
 from memorybase.database import migrate
 from memorybase.database.engine import Database
+from memorybase.features.memory_map import job, page_data, read
 from memorybase.ingestion import capture
 from memorybase.ingestion.capture import CaptureRequest
 from memorybase.memory_bases import manage
 from memorybase.memory_bases.manage import NewMemoryBase
-from memorybase.memory_map import job, read
 from memorybase.messages import normalise
 from memorybase.models import Capture, Generation, LedgerEntry, Message, Session, SessionProgress
 from memorybase.services import Services
@@ -176,11 +175,11 @@ def main() -> None:
         assert job.compute_map(services, base_id)
         print(f"compute                {time.perf_counter() - began:.1f} s")
         view = read.get_map(services, user_id, base_id)
-        page = json.dumps(map_data.drawn(view), separators=(",", ":"))
+        page = json.dumps(page_data.drawn(view), separators=(",", ":"))
         print(f"points                 {view.shown:,} of {view.messages:,}, {len(page) / 1_000:.0f} kB for the page")
         for name, call in (
             ("map", lambda: read.get_map(services, user_id, base_id)),
-            ("map for the page", lambda: json.dumps(map_data.drawn(read.get_map(services, user_id, base_id)))),
+            ("map for the page", lambda: json.dumps(page_data.drawn(read.get_map(services, user_id, base_id)))),
             ("state", lambda: read.get_map(services, user_id, base_id, with_points=False)),
             ("question", lambda: read.get_map(services, user_id, base_id, question="topic7", with_points=False)),
         ):

@@ -7,7 +7,7 @@ run. Each part is loaded by the processes that need it: the command line loads n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from memorybase.events import Event
     from memorybase.operations.problems import Problem
     from memorybase.queries.timestamps import Limit
-    from memorybase.services import Services
+    from memorybase.services import Services, Task
+
+    WorkerTask = Callable[[Services, UUID, Callable[[], object]], object]
+    """What a worker does with the id of a task. It calls its last argument now and then, which ingests what waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +53,7 @@ class Hooks:
     gauges: Callable[[OrmSession], Sequence[Gauge]] | None = None
     limits: Callable[[Services], Iterable[Limit]] | None = None
     steps: Sequence[Step] = ()
+    tasks: Mapping[Task, WorkerTask] = field(default_factory=dict)
     background: Sequence[Background] = ()
 
 

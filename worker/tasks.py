@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
+from memorybase import features
 from memorybase.conversation.chat_memory import summaries
 from memorybase.conversation.node_object_memory import node_memory
 from memorybase.conversation.session_memory import summary_job
 from memorybase.conversation.summarizers.job import SUMMARIZE
 from memorybase.database import clock
 from memorybase.ingestion import job_runner
-from memorybase.memory_map import job as map_job
 from memorybase.queries.distillations import DISTILL
-from memorybase.services import JobMessage
+from memorybase.services import JobMessage, Task
 from worker.app import app, this_process
 from worker.queue import INGEST_TASK
+
+if TYPE_CHECKING:
+    from memorybase.extension import WorkerTask
 
 
 @app.task(name=INGEST_TASK)
@@ -38,16 +41,6 @@ def summarize(summary_id: str) -> None:
             summaries.make_due(process.services, id_, before_page=process.ingest_waiting)
 
 
-@app.task(name=map_job.MAP.name)
-def compute_map(memory_base_id: str) -> None:
-    """Compute the map of a memory base, after ingestion, if its row asks for one."""
-    process = this_process()
-    base_id = UUID(memory_base_id)
-    with process.watchdog.watching(base_id):
-        map_job.compute_map(process.services, base_id, before_page=process.ingest_waiting)
-    process.memory.give_back()
-
-
 @app.task(name=DISTILL.name)
 def distill() -> None:
     """Wake the thread that distils facts: waiting for a model, it delays no other task."""
@@ -62,3 +55,20 @@ def clean_node_memory() -> None:
         with process.services.database.reading(snapshot=False) as db:
             now = clock.now(db)  # not this host's, which may be ahead
         node_memory.clean_up(process.services.settings, now)
+
+
+def _of_feature(task: Task, run: WorkerTask) -> None:
+    """Declare a feature's task: it works on one thing, after ingestion, if the row of that asks for it."""
+
+    @app.task(name=task.name)
+    def work(**message: str) -> None:
+        process = this_process()
+        id_ = UUID(message[task.argument])
+        with process.watchdog.watching(id_):
+            run(process.services, id_, process.ingest_waiting)
+        process.memory.give_back()
+
+
+for _hooks in features.hooks():
+    for _task, _run in _hooks.tasks.items():
+        _of_feature(_task, _run)

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from fastapi import APIRouter
+from fastapi.responses import Response
 
-from memorybase.features import EXTENSIONS
+from memorybase import features
 from memorybase.operations.problems import FixAction, Problem, ProblemKind
+from memorybase.read_models.memory_bases import MemoryBaseView
 
 if TYPE_CHECKING:
     from api.web.visits import Visit
+
+FEATURES = Path(features.__file__).parent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,20 +39,39 @@ class ProblemPage(Fixes):
     link: Callable[[Problem], tuple[str, str]]
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryTab:
+    """A tab of a memory's page: its name in the address, its label, and what answers it."""
+
+    name: str
+    label: str
+    show: Callable[[Visit, MemoryBaseView], Awaitable[Response]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pages:
-    """`tab`: the name and the label of a tab in the settings, whose page is /settings/NAME. Templates are in the
-    feature's folder templates/."""
+    """`tab`: the name and the label of a tab in the settings, whose page is /settings/NAME. Templates and static files
+    are in the feature's folders templates/ and static/."""
 
     router: APIRouter
     tab: tuple[str, str] | None = None
+    memory_tab: MemoryTab | None = None
     problems: Mapping[ProblemKind, ProblemPage] = field(default_factory=dict)
 
 
 @cache
 def pages_of_features() -> dict[str, Pages]:
     """By the name of the feature."""
-    return {each.name: each.pages() for each in EXTENSIONS if each.pages is not None}
+    return {each.name: each.pages() for each in features.EXTENSIONS if each.pages is not None}
+
+
+def folders(kind: str) -> list[Path]:
+    """The features' folders of this name."""
+    return [FEATURES / name / kind for name in pages_of_features() if (FEATURES / name / kind).is_dir()]
+
+
+def memory_tabs() -> list[MemoryTab]:
+    return [pages.memory_tab for pages in pages_of_features().values() if pages.memory_tab is not None]
 
 
 @cache

@@ -14,10 +14,10 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from fastapi import Request
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from api.web.extension import pages_of_features
+from api.web.extension import folders, pages_of_features
 from api.web.markdown import to_html
 from memorybase import __version__
 from memorybase.memory_bases.planned_deletion import UNDO
@@ -25,6 +25,7 @@ from memorybase.messages import ROLES, message_text
 from memorybase.read_models.titles import is_generated, known_as, title_of
 from memorybase.search.vector_search import PENDING_MESSAGES
 
+TEMPLATES = Path(__file__).parent / "templates"
 STATIC = Path(__file__).parent / "static"
 THEME_COOKIE = "memorybase_theme"
 FOUND_BEFORE = (
@@ -70,9 +71,7 @@ def theme_of(request: Request) -> str:
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=ChoiceLoader(
-            [PackageLoader("api.web"), *(PackageLoader(f"memorybase.features.{name}") for name in pages_of_features())]
-        ),
+        loader=FileSystemLoader([TEMPLATES, *folders("templates")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -112,7 +111,8 @@ def _environment() -> Environment:
 
 @cache
 def _hash(name: str) -> str:
-    return hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
+    found = next(folder / name for folder in (STATIC, *folders("static")) if (folder / name).is_file())
+    return hashlib.sha256(found.read_bytes()).hexdigest()[:12]
 
 
 def address(path: str, **query: Any) -> str:

@@ -11,6 +11,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.web import audited, deadlines, problems, same_origin, sign_in, visits
+from api.web.extension import folders
 from api.web.rendering import STATIC
 from api.web.views import ROUTERS
 from memorybase import errors
@@ -56,7 +57,10 @@ def mount(app: FastAPI) -> None:
     site = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     site.state.host = app
     site.state.deadlines = deadlines.USUAL
-    site.mount("/static", StaticFiles(directory=STATIC))
+    packages: list[str | tuple[str, str]] = [
+        (f"memorybase.features.{folder.parent.name}", "static") for folder in folders("static")
+    ]
+    site.mount("/static", StaticFiles(directory=STATIC, packages=packages))
     site.include_router(sign_in.router)
     for router in ROUTERS:
         site.include_router(router)

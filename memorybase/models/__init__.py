@@ -5,7 +5,6 @@
     sessions       flows, sessions, runs, messages, the keyword index
     curation       changes of single messages, deleted messages that can be restored
     memory_bases   memory bases, generations, the progress of each session
-    memory_maps    maps of memory bases
     facts          what a language model distils from messages, and what that costs
     jobs           ingestion jobs, the ledger, token vectors, dead letters, heartbeats, what endpoints were asked for
     knowledge      knowledge bases and documents
@@ -52,7 +51,6 @@ from memorybase.models.jobs import DeadLetter, EmbeddingUsage, Heartbeat, Ingest
 from memorybase.models.knowledge import Document, KnowledgeBase
 from memorybase.models.labels import SearchLabel
 from memorybase.models.memory_bases import Generation, MemoryBase, PlannedBaseDeletion, Preparation, SessionProgress
-from memorybase.models.memory_maps import MapPoint, MemoryMap
 from memorybase.models.node_memory import MemoryUse, MemoryUseMessage, NodeExecution
 from memorybase.models.quotas import QuotaCounter, QuotaEndUser
 from memorybase.models.retention import LegalHold, RetentionPass
@@ -116,9 +114,7 @@ __all__ = [
     "KnowledgeBase",
     "LedgerEntry",
     "LegalHold",
-    "MapPoint",
     "MemoryBase",
-    "MemoryMap",
     "MemoryUse",
     "MemoryUseMessage",
     "Message",

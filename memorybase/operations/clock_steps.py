@@ -19,7 +19,6 @@ from memorybase.facts import distill
 from memorybase.idempotency import KEPT, LEASE
 from memorybase.memory_bases import consistency
 from memorybase.memory_bases.planned_deletion import UNDO
-from memorybase.memory_map import job as map_job
 from memorybase.models import (
     IS_ACTIVE,
     Chat,
@@ -31,7 +30,6 @@ from memorybase.models import (
     IdempotencyKey,
     IngestionJob,
     MemoryBase,
-    MemoryMap,
     MemoryUse,
     PlannedBaseDeletion,
     PlannedDeletion,
@@ -50,6 +48,7 @@ from memorybase.quotas import recount
 from memorybase.retention import forgetting, passes
 from memorybase.services import Services
 from memorybase.sessions.deletion import LATE_WRITE
+from memorybase.settings import Settings
 
 Progress = SessionProgress
 TURN = "turn:clock"
@@ -73,7 +72,7 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     settings = services.settings
     lease = timedelta(seconds=settings.lease_seconds)
     backoff = timedelta(seconds=settings.backoff_max_seconds)
-    notify = max(timedelta(seconds=deadlines.NOTIFY_MAX_SECONDS), backoff)
+    notify = longest_notify(settings)
     summary = summary_job.lease(services)
     yield Limit(Progress.lease_until, lease)
     yield Limit(Progress.audit_at, lease)
@@ -108,12 +107,15 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     yield Limit(Distillation.lease_until, distill.lease(services))
     yield Limit(PlannedDeletion.due_at, UNDO)
     yield Limit(PlannedBaseDeletion.due_at, UNDO)
-    yield Limit(MemoryMap.notify_at, notify)
-    yield Limit(MemoryMap.lease_until, map_job.lease(services))
     yield Limit(QuotaCounter.recount_at, recount.MOST_PAUSE, becomes=NOW)
     for hooks in services.hooks:
         if hooks.limits is not None:
             yield from hooks.limits(services)
+
+
+def longest_notify(settings: Settings) -> timedelta:
+    """Until workers are notified again of work that waits."""
+    return timedelta(seconds=max(deadlines.NOTIFY_MAX_SECONDS, settings.backoff_max_seconds))
 
 
 def _clamp(services: Services, limit: Limit) -> int:

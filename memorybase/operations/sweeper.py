@@ -25,7 +25,6 @@ from memorybase.ingestion import build, recovery
 from memorybase.keyword_index import orphans, packing
 from memorybase.memory_bases import consistency, deletion, planned_deletion, preparation, purging
 from memorybase.memory_bases.deletion import finish_deletion
-from memorybase.memory_map import job as map_job
 from memorybase.operations import clock_steps
 from memorybase.queries import credentials, due_steps, flows, jobs, memory_bases, pending
 from memorybase.queries.pending import SessionBehind
@@ -148,7 +147,6 @@ def steps_of(services: Services) -> list[Step]:
         Step("orphans_removed", orphans.collect),
         Step("mismatches", consistency.compare_counts),
         Step("summaries", summary_job.enqueue_due),
-        Step("maps", map_job.enqueue_due),
         Step("distillations", distill.enqueue_due, Pace.EVERY),
         Step("tickets_forgotten", delete_expired_tickets, Pace.SELDOM),
         Step("requests_forgotten", idempotency.delete_expired, Pace.SELDOM),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
@@ -18,19 +18,17 @@ from memorybase.database.paging import AnySelect
 from memorybase.database.upsert import core, insert_into, new_id, rows_affected
 from memorybase.models import (
     IS_ACTIVE,
-    DeadLetter,
+    Base,
     DeletedMessage,
     IngestionJob,
     JobState,
     LedgerEntry,
-    MapPoint,
     MemoryBase,
     Message,
     Preparation,
     PreparationKind,
     Session,
     SessionProgress,
-    TokenVectors,
 )
 from memorybase.queries.joins import MESSAGE_OF_SESSION, serving_progress
 from memorybase.queries.pending import CURSOR, SESSION_IS_DUE, SESSION_IS_EDITED, is_pending
@@ -539,8 +537,12 @@ def chunks_of_generation(db: OrmSession, base_id: UUID, generation: int) -> int:
     return int(db.scalar(sa.select(sa.func.sum(Progress.total_chunks)).where(*mine)) or 0)
 
 
-# Each after those that refer to it; then nothing refers to the session's rows.
-OF_PROGRESS: tuple[type[Any], ...] = (TokenVectors, MapPoint, LedgerEntry, DeadLetter, IngestionJob)
+@cache
+def of_progress() -> tuple[type[Any], ...]:
+    """The tables with rows of a session's row, features' too, each after those that refer to it: once these are empty,
+    nothing refers to the session's rows."""
+    classes = {mapper.local_table: mapper.class_ for mapper in Base.registry.mappers}
+    return tuple(classes[table] for table in reversed(Base.metadata.sorted_tables) if "progress_id" in table.columns)
 
 
 def pending_targets(db: OrmSession, base: MemoryBase, session_ids: list[str]) -> dict[str, int]:

@@ -131,7 +131,7 @@ def delete_progress_of_session(db: OrmSession, flow_id: UUID, session_id: str, *
     rows; False once nothing is left."""
     mine = sa.and_(Progress.flow_id == flow_id, Progress.session_id == session_id)
     ids = list(db.scalars(sa.select(Progress.id).where(mine)))
-    if any(delete_some(db, table, table.progress_id.in_(ids), limit=limit) for table in cursors.OF_PROGRESS):
+    if any(delete_some(db, table, table.progress_id.in_(ids), limit=limit) for table in cursors.of_progress()):
         return True
     db.execute(sa.delete(Progress).where(mine).execution_options(synchronize_session=False))
     return False

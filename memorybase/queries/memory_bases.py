@@ -266,7 +266,7 @@ def delete_rows_of_base(db: OrmSession, base_id: UUID, *, limit: int) -> bool:
 
 def _delete_some_of(db: OrmSession, which: Callable[[type[Any]], sa.ColumnElement[bool]], limit: int) -> bool:
     # The session's row last: by then nothing refers to it, and its deletion cascades to nothing.
-    tables: tuple[type[Any], ...] = (*cursors.OF_PROGRESS, SessionProgress)
+    tables: tuple[type[Any], ...] = (*cursors.of_progress(), SessionProgress)
     return any(batches.delete_some(db, table, which(table), limit=limit) for table in tables)
 
 

@@ -26,8 +26,8 @@ from harness.redis import Sentinels
 from memorybase import wiring
 from memorybase.cli import doctor
 from memorybase.conversation.node_object_memory.node_memory import CLEAN_UP_TASK
+from memorybase.features.memory_map.job import MAP
 from memorybase.locks import RedisSessionLocks
-from memorybase.memory_map.job import MAP
 from memorybase.operations import health
 from memorybase.settings import Settings
 from worker.queue import INGEST_TASK, QUEUE, TIMEOUT_SECONDS, CeleryQueue

@@ -27,8 +27,8 @@ from harness.doubles import FakeEmbedders, InMemoryQueue, InMemoryVectors
 from harness.world import World, empty_world
 from memorybase.auth import api_keys
 from memorybase.facts.distill import Outcome, distil_next
-from memorybase.memory_map import job as map_job
-from memorybase.memory_map.job import MAP
+from memorybase.features.memory_map import job as map_job
+from memorybase.features.memory_map.job import MAP
 from memorybase.operations import exposition
 from memorybase.queries.distillations import DISTILL
 from memorybase.services import Services

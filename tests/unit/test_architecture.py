@@ -61,7 +61,7 @@ LAYERS: dict[str, set[str]] = {
     "facts": {"memorybase.facts"},
     # The only part of conversation memory that searches.
     "context": {"memorybase.conversation.context"},
-    "memory bases": {"memorybase.memory_bases", "memorybase.memory_map"},
+    "memory bases": {"memorybase.memory_bases"},
     "sessions": {"memorybase.labels", "memorybase.read_models", "memorybase.sessions"},
     "retention": {"memorybase.retention"},
     "operations": {
@@ -100,10 +100,11 @@ EXCEPTIONS = {
     ("memorybase.features", "api"),
 }
 
-# The files of a feature's folder that are part of a shell: they may import what that part may.
+# The files of a feature's folder that are part of a shell, and those that begin so (page_data): they may import what
+# that part may.
 SHELLS = {"routes": "api.routes", "page": "api.web.views", "commands": "memorybase.cli"}
 # Who loads the list of extensions.
-LOADERS = {"api.routes", "api.web.extension", "memorybase.cli", "memorybase.wiring", "migrations.env"}
+LOADERS = {"api.routes", "api.web.extension", "memorybase.cli", "memorybase.wiring", "migrations.env", "worker.tasks"}
 # Words of the one contract of all features: settings, and what answers and metrics call their kinds of problems.
 CONTRACT = {"memorybase.operations.problems", "memorybase.settings"}
 
@@ -281,7 +282,7 @@ def _is_type_checking(node: ast.AST) -> bool:
 def place_of(name: str) -> str:
     """The module's name; of a file of a feature that belongs to a shell, a name in that shell."""
     feature, _, rest = name.removeprefix("memorybase.features.").partition(".")
-    shell = SHELLS.get(rest.partition(".")[0]) if name.startswith("memorybase.features.") else None
+    shell = SHELLS.get(rest.partition(".")[0].partition("_")[0]) if name.startswith("memorybase.features.") else None
     return f"{shell}.{feature}" if shell else name
 
 
@@ -388,7 +389,7 @@ def named_features(module: Module) -> Iterator[str]:
         return
     for name in (each.name for each in EXTENSIONS):
         is_own = f"{module.name}.".startswith(f"memorybase.features.{name}.")
-        if not is_own and name.removesuffix("s") in module.source.lower():
+        if not is_own and name.removesuffix("s").replace("_", "") in module.source.lower().replace("_", ""):
             yield (
                 f"{module.path}: only the feature's own folder knows {name}. Call what the feature adds through a "
                 f"field of memorybase/extension.py."

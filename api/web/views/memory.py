@@ -9,8 +9,9 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.extension import memory_tabs
 from api.web.rendering import UNDO_SECONDS, address, plural
-from api.web.views import memory_facts, memory_map, memory_messages, memory_overview, memory_settings
+from api.web.views import memory_facts, memory_messages, memory_overview, memory_settings
 from api.web.views.memory_frame import sentence, status_values
 from api.web.visits import Visit, Visitor
 from memorybase import errors
@@ -30,10 +31,9 @@ Tab = Callable[[Visit, MemoryBaseView], Awaitable[Response]]
 TABS: dict[str, Tab] = {
     "overview": memory_overview.show,
     "messages": memory_messages.show,
-    "map": memory_map.show,
     "facts": memory_facts.show,
     "settings": memory_settings.show,
-}
+} | {tab.name: tab.show for tab in memory_tabs()}
 """What answers each tab. It reads the rest of the address from `visit.request.query_params`."""
 
 

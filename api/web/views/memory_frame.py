@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi.responses import Response
 
+from api.web.extension import memory_tabs
 from api.web.memory_state import state_of
 from api.web.rendering import address, plural
 from api.web.visits import Visit
@@ -19,8 +20,8 @@ from memorybase.read_models.memory_bases import MemoryBaseView
 TABS = (
     ("overview", "Overview"),
     ("messages", "Messages"),
-    ("map", "Map"),
     ("facts", "Facts"),
+    *((tab.name, tab.label) for tab in memory_tabs()),
     ("settings", "Settings"),
 )
 

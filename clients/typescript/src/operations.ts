@@ -460,37 +460,6 @@ export class Operations extends Transport {
     );
   }
 
-  /**
-   * Read the map: up to 5,000 points, each with its message's id, session, speaker and time, but not its text. Deleted
-   * messages never show. A `question` is projected onto the map.
-   */
-  getMemoryMap(
-    memoryBaseId: string,
-    fields: Fields<"get_memory_map"> = {},
-    options?: CallOptions,
-  ): Promise<Answer<"get_memory_map">> {
-    return this.json(
-      {
-        method: "GET",
-        path: "/v1/memories/{memory_base_id}/map",
-        ids: { memory_base_id: memoryBaseId },
-        query: fields,
-      },
-      options,
-    );
-  }
-
-  /**
-   * Request a map of the memory base's messages in two dimensions. A worker computes it; the last one stays until
-   * then. With less than 20 messages nothing is computed.
-   */
-  requestMemoryMap(memoryBaseId: string, options?: CallOptions): Promise<Answer<"request_memory_map">> {
-    return this.json(
-      { method: "POST", path: "/v1/memories/{memory_base_id}/map", ids: { memory_base_id: memoryBaseId } },
-      options,
-    );
-  }
-
   /** Read whether facts are distilled for a memory base, what waits and why, and what it used. */
   getDistillation(memoryBaseId: string, options?: CallOptions): Promise<Answer<"get_distillation">> {
     return this.json(
@@ -1595,6 +1564,37 @@ export class Operations extends Transport {
     return this.imported(
       { method: "POST", path: "/v1/import", query: fields },
       lines,
+      options,
+    );
+  }
+
+  /**
+   * Read the map: up to 5,000 points, each with its message's id, session, speaker and time, but not its text. Deleted
+   * messages never show. A `question` is projected onto the map.
+   */
+  getMemoryMap(
+    memoryBaseId: string,
+    fields: Fields<"get_memory_map"> = {},
+    options?: CallOptions,
+  ): Promise<Answer<"get_memory_map">> {
+    return this.json(
+      {
+        method: "GET",
+        path: "/v1/memories/{memory_base_id}/map",
+        ids: { memory_base_id: memoryBaseId },
+        query: fields,
+      },
+      options,
+    );
+  }
+
+  /**
+   * Request a map of the memory base's messages in two dimensions. A worker computes it; the last one stays until
+   * then. With less than 20 messages nothing is computed.
+   */
+  requestMemoryMap(memoryBaseId: string, options?: CallOptions): Promise<Answer<"request_memory_map">> {
+    return this.json(
+      { method: "POST", path: "/v1/memories/{memory_base_id}/map", ids: { memory_base_id: memoryBaseId } },
       options,
     );
   }

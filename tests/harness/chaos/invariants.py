@@ -19,6 +19,7 @@ from harness.index import stored_postings, wanted_postings
 from memorybase import errors
 from memorybase.audit import chain
 from memorybase.database.engine import Database
+from memorybase.features.memory_map.models import MapPoint, MemoryMap
 from memorybase.models import (
     ACTIVE_STATES,
     AuditEntry,
@@ -34,9 +35,7 @@ from memorybase.models import (
     JobState,
     KnowledgeBase,
     LedgerEntry,
-    MapPoint,
     MemoryBase,
-    MemoryMap,
     Message,
     PlannedBaseDeletion,
     Posting,

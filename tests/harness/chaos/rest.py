@@ -21,8 +21,9 @@ from harness.facts import add_fact, add_usage
 from harness.world import World
 from memorybase.database import clock
 from memorybase.database.engine import Database
+from memorybase.features.memory_map.models import MapPoint, MemoryMap
 from memorybase.memory_bases import regenerate
-from memorybase.models import Base, MapPoint, MemoryMap, Message, PlannedBaseDeletion
+from memorybase.models import Base, Message, PlannedBaseDeletion
 from memorybase.sessions import edits
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.store import CollectionRef, VectorRecord

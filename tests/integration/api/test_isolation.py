@@ -34,6 +34,7 @@ from memorybase.conversation.session_memory.summary_job import make_summary
 from memorybase.conversation.summarizers.job import SUMMARIZE
 from memorybase.database import clock
 from memorybase.database.engine import Database
+from memorybase.features.memory_map.models import MapPoint, MemoryMap
 from memorybase.models import (
     ApiKey,
     Base,
@@ -42,9 +43,7 @@ from memorybase.models import (
     Generation,
     KnowledgeBase,
     LedgerEntry,
-    MapPoint,
     MemoryBase,
-    MemoryMap,
     Message,
     PlannedBaseDeletion,
     PlannedDeletion,

@@ -16,8 +16,8 @@ from harness.plain_browser import Page, mounted
 from api.web.deadlines import Deadlines
 from api.web.views import home
 from memorybase.conversation import context
+from memorybase.features.memory_map import read
 from memorybase.memory_bases import consistency
-from memorybase.memory_map import read
 from memorybase.operations import health, stack_parts
 from memorybase.read_models import overview
 from memorybase.search import search

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import deadlines
 from memorybase.auth import api_keys
 from memorybase.database import clock
+from memorybase.features.memory_map.models import MemoryMap
 from memorybase.features.webhooks.models import WebhookDelivery, WebhookEndpoint
 from memorybase.memory_bases import deletion, regenerate
 from memorybase.models import (
@@ -29,7 +30,6 @@ from memorybase.models import (
     IdempotencyKey,
     IngestionJob,
     MemoryBase,
-    MemoryMap,
     MemoryUse,
     PlannedBaseDeletion,
     PlannedDeletion,

@@ -817,25 +817,6 @@ class AsyncOperations(AsyncTransport):
         )
         await self._call_empty(call)
 
-    async def get_memory_map(self, memory_base_id: str | UUID, *, question: str | None = None) -> models.MapView:
-        """Read the map: up to 5,000 points, each with its message's id, session, speaker and time, but not its
-        text. Deleted messages never show. A `question` is projected onto the map.
-
-        memory_base_id: The UUID of the memory base.
-        question: A question to project onto the map.
-        """
-        call = Call("GET", f"/memories/{segment(memory_base_id, 'memory_base_id')}/map", params={"question": question})
-        return await self._call(call, models.MapView)
-
-    async def request_memory_map(self, memory_base_id: str | UUID) -> models.MapView:
-        """Request a map of the memory base's messages in two dimensions. A worker computes it; the last one stays
-        until then. With less than 20 messages nothing is computed.
-
-        memory_base_id: The UUID of the memory base.
-        """
-        call = Call("POST", f"/memories/{segment(memory_base_id, 'memory_base_id')}/map")
-        return await self._call(call, models.MapView)
-
     async def get_distillation(self, memory_base_id: str | UUID) -> models.DistillationView:
         """Read whether facts are distilled for a memory base, what waits and why, and what it used.
 
@@ -3120,6 +3101,25 @@ class AsyncOperations(AsyncTransport):
         """
         call = Call("POST", "/import", params={"on_conflict": on_conflict})
         return await self._import(call, lines)
+
+    async def get_memory_map(self, memory_base_id: str | UUID, *, question: str | None = None) -> models.MapView:
+        """Read the map: up to 5,000 points, each with its message's id, session, speaker and time, but not its
+        text. Deleted messages never show. A `question` is projected onto the map.
+
+        memory_base_id: The UUID of the memory base.
+        question: A question to project onto the map.
+        """
+        call = Call("GET", f"/memories/{segment(memory_base_id, 'memory_base_id')}/map", params={"question": question})
+        return await self._call(call, models.MapView)
+
+    async def request_memory_map(self, memory_base_id: str | UUID) -> models.MapView:
+        """Request a map of the memory base's messages in two dimensions. A worker computes it; the last one stays
+        until then. With less than 20 messages nothing is computed.
+
+        memory_base_id: The UUID of the memory base.
+        """
+        call = Call("POST", f"/memories/{segment(memory_base_id, 'memory_base_id')}/map")
+        return await self._call(call, models.MapView)
 
     def list_webhooks(
         self, *, page: int | None = None, size: int | None = None, offset: int | None = None, cursor: str | None = None

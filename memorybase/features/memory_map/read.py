@@ -17,11 +17,12 @@ from memorybase import errors
 from memorybase.database import clock
 from memorybase.described import MemoryBaseId, MessageId, SessionId, SpeakerRole, WrittenAt
 from memorybase.embedding.compatibility import check_searchable
-from memorybase.memory_map import clusters, job
-from memorybase.memory_map.projection import Projection
+from memorybase.features.memory_map import clusters, job, queries
+from memorybase.features.memory_map.models import MemoryMap
+from memorybase.features.memory_map.projection import Projection
 from memorybase.messages import message_text
-from memorybase.models import Generation, MemoryBase, MemoryMap
-from memorybase.queries import memory_bases, memory_maps
+from memorybase.models import Generation, MemoryBase
+from memorybase.queries import memory_bases
 from memorybase.queries.ownership import require_memory_base
 from memorybase.services import Services
 from memorybase.validation import check_text
@@ -147,8 +148,8 @@ class _Stored:
     generation: Generation | None  # of the map; None: nothing to show
     held: int
     added: int = 0
-    counts: memory_maps.Counts = field(default=memory_maps.NO_POINTS)
-    points: Sequence[memory_maps.Point] = ()
+    counts: queries.Counts = field(default=queries.NO_POINTS)
+    points: Sequence[queries.Point] = ()
     labels: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
 
@@ -156,8 +157,8 @@ def request_map(services: Services, user_id: UUID, base_id: UUID) -> MapView:
     """Ask a worker for a new map, unless one is pending or there are too few messages. Raises NotFound."""
     with services.database.transaction() as db:
         base = require_memory_base(db, user_id, base_id)
-        is_enough = memory_maps.held_messages(db, base_id, base.serving) >= job.MIN_MESSAGES
-        if is_enough and memory_maps.request(db, base_id, clock.now(db)):
+        is_enough = queries.held_messages(db, base_id, base.serving) >= job.MIN_MESSAGES
+        if is_enough and queries.request(db, base_id, clock.now(db)):
             job.enqueue_after_commit(db, services, [base_id])
     return get_map(services, user_id, base_id)
 
@@ -178,7 +179,7 @@ def messages_on_map(services: Services, user_id: UUID, base_id: UUID, ids: Seque
     """The messages on the map among these, in the order of the ids. Raises NotFound, InvalidRequest."""
     check_bound("message_ids", len(ids), 1, MAX_LISTED, unit="ids")
     with services.database.reading() as db:
-        found = memory_maps.shown_messages(db, require_memory_base(db, user_id, base_id), ids)
+        found = queries.shown_messages(db, require_memory_base(db, user_id, base_id), ids)
     return [
         MappedMessage(
             message_id=each.id,
@@ -206,30 +207,30 @@ def _check(question: str) -> None:
 
 
 def _read(db: OrmSession, services: Services, base: MemoryBase, *, with_points: bool) -> _Stored:
-    row = memory_maps.fetch(db, base.id)
-    held = memory_maps.held_messages(db, base.id, base.serving)
+    row = queries.fetch(db, base.id)
+    held = queries.held_messages(db, base.id, base.serving)
     # The vectors of another generation may be another model's, and its entries are being deleted.
     if row is None or row.as_of is None or row.generation != base.serving or held < job.MIN_MESSAGES:
         return _Stored(row, None, held)
-    points = memory_maps.points(db, base, row.generation) if with_points else []
+    points = queries.points(db, base, row.generation) if with_points else []
     return _Stored(
         row=row,
         generation=memory_bases.fetch_generation(db, base.id, base.serving),
         held=held,
-        added=memory_maps.ingested_since(db, base.id, base.serving, row.as_of),
-        counts=memory_maps.counts(db, base, row.generation, row.as_of),
+        added=queries.ingested_since(db, base.id, base.serving, row.as_of),
+        counts=queries.counts(db, base, row.generation, row.as_of),
         points=points,
         labels=_labels(db, points, services.settings.keyword_language),
     )
 
 
-def _labels(db: OrmSession, points: Sequence[memory_maps.Point], language: str) -> dict[int, list[str]]:
+def _labels(db: OrmSession, points: Sequence[queries.Point], language: str) -> dict[int, list[str]]:
     chosen: dict[int, list[UUID]] = {}
     for point in points:
         of_cluster = chosen.setdefault(point.cluster, [])
         if len(of_cluster) < LABEL_MESSAGES:
             of_cluster.append(point.message_id)
-    contents = memory_maps.contents(db, [id_ for ids in chosen.values() for id_ in ids])
+    contents = queries.contents(db, [id_ for ids in chosen.values() for id_ in ids])
     texts = {cluster: [message_text(contents[id_]) for id_ in ids] for cluster, ids in chosen.items()}
     return clusters.labels(texts, language)
 
@@ -279,7 +280,7 @@ def _view(base_id: UUID, stored: _Stored, question: MapQuestionView | None) -> M
     )
 
 
-def _point(point: memory_maps.Point) -> MapPointView:
+def _point(point: queries.Point) -> MapPointView:
     return MapPointView(
         message_id=point.message_id,
         x=point.x,

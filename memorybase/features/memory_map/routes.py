@@ -7,11 +7,13 @@ from typing import Annotated
 from fastapi import Query
 
 from api.deps import MemoryBaseId, Reader, ServicesDep, Writer, keyed_router
+from api.extension import Routes
 from api.schemas import Stored
-from memorybase.memory_map import read
-from memorybase.memory_map.read import MapView
+from memorybase.features.memory_map import read
+from memorybase.features.memory_map.read import MapView
 
 router = keyed_router("memories")
+ROUTES = Routes(router=router)
 
 
 @router.post("/memories/{memory_base_id}/map", status_code=202)

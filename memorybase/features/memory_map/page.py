@@ -8,13 +8,13 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, Response
 
-from api.web import map_data
+from api.web.extension import MemoryTab, Pages
 from api.web.rendering import address
 from api.web.views.memory_frame import memory_page
 from api.web.visits import Visit, Visitor
 from memorybase import errors
-from memorybase.memory_map import read
-from memorybase.memory_map.read import MapState
+from memorybase.features.memory_map import page_data, read
+from memorybase.features.memory_map.read import MapState
 from memorybase.read_models import memory_bases, titles
 from memorybase.read_models.memory_bases import MemoryBaseView
 from memorybase.search import search
@@ -37,9 +37,12 @@ async def show(visit: Visit, memory: MemoryBaseView) -> Response:
         "map",
         memory_id=memory.id,
         map=found,
-        color=color if color in map_data.COLORINGS else "cluster",
+        color=color if color in page_data.COLORINGS else "cluster",
         question=query.get("question", "").strip(),
     )
+
+
+PAGES = Pages(router=router, memory_tab=MemoryTab("map", "Map", show))
 
 
 @router.post("")
@@ -60,7 +63,7 @@ async def state(visit: Visitor, memory_id: UUID) -> Response:
 
 @router.get("/points")
 async def points(visit: Visitor, memory_id: UUID) -> Response:
-    return JSONResponse(map_data.drawn(await visit.read(read.get_map, memory_id)))
+    return JSONResponse(page_data.drawn(await visit.read(read.get_map, memory_id)))
 
 
 @router.get("/question")
@@ -82,7 +85,7 @@ async def question_on_map(visit: Visitor, memory_id: UUID, question: Annotated[s
     except (TimeoutError, errors.EnvironmentFailure, errors.InvalidRequest) as error:
         reason = _sentence(error, "The vector store does not answer.")
         return JSONResponse(answer | {"problem": f"The cross is where the question falls. A search fails: {reason}"})
-    return JSONResponse(answer | {"found": [map_data.short_id(each.message_id) for each in hits.results]})
+    return JSONResponse(answer | {"found": [page_data.short_id(each.message_id) for each in hits.results]})
 
 
 def _sentence(error: Exception, otherwise: str) -> str:
@@ -92,7 +95,7 @@ def _sentence(error: Exception, otherwise: str) -> str:
 @router.get("/messages")
 async def messages(visit: Visitor, memory_id: UUID, ids: str = "", total: int = 0, brief: bool = False) -> Response:
     """The list beside the map, or one message under the pointer."""
-    chosen = map_data.ids_of(ids)
+    chosen = page_data.ids_of(ids)
     found = await visit.read(read.messages_on_map, memory_id, chosen)
     memory = await visit.read(memory_bases.get_memory_base, memory_id)
     template = "memory_map_message.html" if brief else "memory_map_messages.html"

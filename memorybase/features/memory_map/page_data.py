@@ -15,7 +15,7 @@ from uuid import UUID
 
 from api.web.rendering import speaker
 from memorybase import errors
-from memorybase.memory_map.read import MapPointView, MapView
+from memorybase.features.memory_map.read import MapPointView, MapView
 
 Key = TypeVar("Key", bound=Hashable)
 

@@ -22,11 +22,11 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import deadlines, errors
 from memorybase.database import clock, engine
 from memorybase.database.due import change_if_due
-from memorybase.memory_map import clusters, projection
-from memorybase.memory_map.projection import Projection
+from memorybase.features.memory_map import clusters, projection, queries
+from memorybase.features.memory_map.projection import Projection
+from memorybase.features.memory_map.queries import Entry
 from memorybase.models import Generation
-from memorybase.queries import memory_bases, memory_maps
-from memorybase.queries.memory_maps import Entry
+from memorybase.queries import memory_bases
 from memorybase.services import Services, Task
 from memorybase.telemetry import get_logger
 from memorybase.vectors.chunk_ids import chunk_id
@@ -108,7 +108,7 @@ class _Computed:
     distances: NDArray[np.float32]
 
 
-def compute_map(services: Services, base_id: UUID, *, before_page: Callable[[], object] = lambda: None) -> bool:
+def compute_map(services: Services, base_id: UUID, before_page: Callable[[], object] = lambda: None) -> bool:
     """Compute a pending map; False if none is, another worker has claimed it, or the job failed.
 
     `before_page` is called before each page of vectors is read.
@@ -133,11 +133,11 @@ def compute_map(services: Services, base_id: UUID, *, before_page: Callable[[], 
 
 def enqueue_due(services: Services) -> int:
     """Notify workers of maps that are still pending: a notification or a worker was lost, or a backoff is over."""
-    return change_if_due(services.database, memory_maps.has_due, partial(_enqueue, services))
+    return change_if_due(services.database, queries.has_due, partial(_enqueue, services))
 
 
 def _enqueue(services: Services, db: OrmSession, now: datetime) -> int:
-    rows = memory_maps.due(db, now, limit=SWEEP_LIMIT)
+    rows = queries.due(db, now, limit=SWEEP_LIMIT)
     for row in rows:
         row.notify_at = now + timedelta(seconds=deadlines.NOTIFY_AFTER_SECONDS)
     enqueue_after_commit(db, services, [row.memory_base_id for row in rows])
@@ -160,7 +160,7 @@ def lease(services: Services) -> timedelta:
 
 def _claim(services: Services, base_id: UUID) -> _Claim | None:
     with services.database.transaction() as db:
-        row = memory_maps.fetch(db, base_id)
+        row = queries.fetch(db, base_id)
         base = memory_bases.fetch_any_base(db, base_id)
         now = clock.now(db)
         if row is None or base is None or base.deleting_at is not None or row.notify_at is None:
@@ -172,7 +172,7 @@ def _claim(services: Services, base_id: UUID) -> _Claim | None:
             version=row.version + 1,
             attempts=row.attempts + 1,
             generation=memory_bases.fetch_generation(db, base_id, base.serving),
-            messages=memory_maps.held_messages(db, base_id, base.serving),
+            messages=queries.held_messages(db, base_id, base.serving),
             as_of=now,
             failing_since=row.failing_since,
         )
@@ -186,7 +186,7 @@ def _claim(services: Services, base_id: UUID) -> _Claim | None:
             "progress": 0,
             "notify_at": now + again,
         }
-        return claim if memory_maps.write(db, base_id, version=row.version, values=values) else None
+        return claim if queries.write(db, base_id, version=row.version, values=values) else None
 
 
 def _compute(services: Services, claim: _Claim, before_page: Callable[[], object]) -> _Computed:
@@ -208,11 +208,11 @@ def _choose(services: Services, claim: _Claim, before_page: Callable[[], object]
     """The messages that are on the map."""
     generation = claim.generation.generation
     with services.database.reading() as db:
-        sample = Sample(claim.base_id, memory_maps.lengths(db, claim.base_id, generation))
+        sample = Sample(claim.base_id, queries.lengths(db, claim.base_id, generation))
     after = None
     while True:
         with services.database.reading() as db:
-            page = memory_maps.entries_after(db, claim.base_id, generation, after, limit=ENTRY_PAGE)
+            page = queries.entries_after(db, claim.base_id, generation, after, limit=ENTRY_PAGE)
         sample.add(page)
         if len(page) < ENTRY_PAGE:
             return sample.entries
@@ -248,7 +248,7 @@ def _keep(services: Services, claim: _Claim, progress: int) -> None:
     """Store the progress and renew the lease; raises _Outdated."""
     with services.database.transaction(durable=False) as db:
         values = {"progress": progress, "lease_until": clock.now(db) + lease(services)}
-        if not memory_maps.write(db, claim.base_id, version=claim.version, values=values):
+        if not queries.write(db, claim.base_id, version=claim.version, values=values):
             raise _Outdated
 
 
@@ -271,9 +271,9 @@ def _store(services: Services, claim: _Claim, computed: _Computed) -> bool:
             "error_code": None,
             "failing_since": None,
         }
-        if not memory_maps.write(db, claim.base_id, version=claim.version, values=values):
+        if not queries.write(db, claim.base_id, version=claim.version, values=values):
             return False
-        held = memory_maps.share_entries(db, computed.entries)
+        held = queries.share_entries(db, computed.entries)
         points = [
             {
                 "memory_base_id": claim.base_id,
@@ -288,7 +288,7 @@ def _store(services: Services, claim: _Claim, computed: _Computed) -> bool:
             for position, index in enumerate(order.tolist())
             if ((entry := computed.entries[index]).progress_id, entry.message_id) in held
         ]
-        memory_maps.replace_points(db, claim.base_id, points)
+        queries.replace_points(db, claim.base_id, points)
     log.info("map_stored", memory_base_id=str(claim.base_id), points=len(points), messages=claim.messages)
     return True
 
@@ -296,7 +296,7 @@ def _store(services: Services, claim: _Claim, computed: _Computed) -> bool:
 def _end(services: Services, claim: _Claim) -> None:
     with services.database.transaction() as db:
         values = {"version": claim.version + 1, "lease_until": None, "notify_at": None, "attempts": 0}
-        memory_maps.write(db, claim.base_id, version=claim.version, values=values)
+        queries.write(db, claim.base_id, version=claim.version, values=values)
 
 
 def _put_off(services: Services, claim: _Claim, error: errors.MemorybaseError) -> None:
@@ -311,5 +311,5 @@ def _put_off(services: Services, claim: _Claim, error: errors.MemorybaseError) -
             "notify_at": now + timedelta(seconds=pause),
             "failing_since": claim.failing_since or now,
         }
-        memory_maps.write(db, claim.base_id, version=claim.version, values=values)
+        queries.write(db, claim.base_id, version=claim.version, values=values)
     log.warning("map_put_off", memory_base_id=str(claim.base_id), error_code=error.code, attempts=claim.attempts)

@@ -13,7 +13,8 @@ from sqlalchemy.orm import undefer
 
 from memorybase.database import batches
 from memorybase.database.upsert import core, insert, rows_affected
-from memorybase.models import LedgerEntry, MapPoint, MemoryBase, MemoryMap, Message, SessionProgress
+from memorybase.features.memory_map.models import MapPoint, MemoryMap
+from memorybase.models import LedgerEntry, MemoryBase, Message, SessionProgress
 
 _Progress = SessionProgress
 

@@ -14,14 +14,15 @@ from harness.rows import each_row
 from harness.world import WorkerKilled, World, crash_after
 
 from memorybase import errors
+from memorybase.features.memory_map import job, read
+from memorybase.features.memory_map import queries as memory_maps
+from memorybase.features.memory_map.job import MAP
+from memorybase.features.memory_map.models import MapPoint, MemoryMap
+from memorybase.features.memory_map.read import MapState, MapView
 from memorybase.memory_bases import deletion
 from memorybase.memory_bases import regenerate as regeneration
-from memorybase.memory_map import job, read
-from memorybase.memory_map.job import MAP
-from memorybase.memory_map.read import MapState, MapView
-from memorybase.models import LedgerEntry, MapPoint, MemoryMap
+from memorybase.models import LedgerEntry
 from memorybase.operations import sweeper
-from memorybase.queries import memory_maps
 from memorybase.sessions import edits
 from memorybase.vectors.chunk_ids import chunk_ids
 from worker import tasks
@@ -402,7 +403,7 @@ def test_waiting_messages_are_ingested_before_a_page_is_read(world: World, monke
     base = base_with(world, 30)
     request(world, base)
     talk(world, 5, session_id="waits", start=70)
-    tasks.compute_map(str(base))
+    tasks.app.tasks[job.MAP.name](**{job.MAP.argument: str(base)})
     found = get(world, base)
     assert found.messages == 35
     assert found.state is MapState.STALE, "they came while the map was computed"

@@ -10,10 +10,10 @@ import pytest
 from harness.rows import each_row
 from numpy.typing import NDArray
 
-from memorybase.memory_map import clusters, projection
-from memorybase.memory_map.job import Sample
-from memorybase.memory_map.projection import Projection
-from memorybase.queries.memory_maps import Entry
+from memorybase.features.memory_map import clusters, projection
+from memorybase.features.memory_map.job import Sample
+from memorybase.features.memory_map.projection import Projection
+from memorybase.features.memory_map.queries import Entry
 
 SEED = UUID(int=7)
 
