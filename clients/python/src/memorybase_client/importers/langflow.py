@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from memorybase.importers.records import (
+from memorybase_client.importers.records import (
     Found,
     Json,
     RawRecord,

@@ -4,16 +4,19 @@ from typing import Any
 
 from harness.exports import Json, chatgpt, chatgpt_conversation, chatgpt_node
 from harness.rows import each_row
+from memorybase_client.importers import chatgpt as importer
+from memorybase_client.importers.records import RawRecord, Report
+from memorybase_client.importers.runs import Part, runs_of
 
-from memorybase.importers import chatgpt as importer
-from memorybase.importers.records import RawRecord, Report
-from memorybase.importers.runs import Part, runs_of
+from memorybase.cli.import_runs import check
 
 
 def parts_of(*conversations: Any, report: Report | None = None) -> list[Part]:
     report = report or Report()
     records = [RawRecord(f"conversations.json[{n}]", each) for n, each in enumerate(conversations)]
-    return list(runs_of(importer.read(records, report), flow="chatgpt", into_one_flow=False, report=report))
+    return list(
+        runs_of(importer.read(records, report), flow="chatgpt", into_one_flow=False, report=report, check=check)
+    )
 
 
 def messages_of(*conversations: Any, report: Report | None = None) -> dict[str, Json]:

@@ -11,8 +11,8 @@ from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from memorybase import errors
-from memorybase.importers.records import RawRecord, Report
+from memorybase_client import errors
+from memorybase_client.importers.records import RawRecord, Report
 
 MAX_RECORD_BYTES = 64_000_000  # of one conversation, or of a file that is one object
 MAX_UNPACKED_BYTES = 8_000_000_000  # of an archive's files
@@ -20,6 +20,7 @@ PIECE_BYTES = 262_144
 ICONV = "convert the file: iconv -f latin1 -t utf-8 OLD > NEW"
 
 _BOM = b"\xef\xbb\xbf"
+_SQLITE = b"SQLite format 3\x00"
 _OUTSIDE = re.compile(rb'["\[\]{},]')
 _INSIDE = re.compile(rb'["\\]')
 
@@ -76,6 +77,17 @@ def is_archive(path: Path) -> bool:
     if path.suffix.lower() == ".zip" and path.is_file():
         raise errors.InvalidRequest(f"{path} is not a ZIP archive, or it is incomplete: download it again.")
     return False
+
+
+def is_database(source: str) -> bool:
+    """Whether the source is a SQLAlchemy URL or a SQLite file."""
+    if "://" in source:
+        return True
+    try:
+        with Path(source).open("rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return False
 
 
 def _chosen(folder: Path, members: Sequence[str]) -> list[Path]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from itertools import islice
 from pathlib import Path
 
-from memorybase.importers.files import read_records
-from memorybase.importers.queries import is_database, tables_of
-from memorybase.importers.records import Json, Report, as_object
-from memorybase.importers.systems import SYSTEMS
+from memorybase_client.importers.files import is_database, read_records
+from memorybase_client.importers.records import Json, Report, as_object
+from memorybase_client.importers.systems import SYSTEMS
 
 EXPORT, LINES, LOCOMO = "export", "jsonl", "locomo"  # formats besides those of other systems
 MEMBERS = ("*.json", "*.jsonl", "*.ndjson", "*.af")
@@ -22,6 +21,8 @@ def recognise(source: str, report: Report) -> str | None:
     if "://" in source:
         return None
     if is_database(source):
+        from memorybase_client.importers.queries import tables_of  # SQLAlchemy comes with an extra
+
         tables = tables_of(source)
         return next((name for name, each in SYSTEMS.items() if each.table and each.table.name in tables), None)
     records = read_records(Path(source), MEMBERS, report)

@@ -6,18 +6,34 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Literal
 from uuid import UUID
 
+from memorybase_client import errors
+
 Json = dict[str, Any]
+
+ROLES = ("user", "assistant", "system", "tool")
 
 ProblemKind = Literal["lost", "skipped", "changed"]
 
 EXAMPLES = 3  # of each problem, kept for the summary
 MAX_PROBLEMS = 200  # kinds of problems; a file of anything else than this system's data has more
 MAX_VALUE = 80
+MAX_EPOCH_SECONDS = 253_402_300_799  # the year 9999
 
 _INDEX = re.compile(r"\[\d+\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a database, and the columns that order it. `flows`: the table with the names of flow_id, if it
+    exists."""
+
+    name: str
+    order: Sequence[str]
+    flows: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,3 +183,19 @@ def uuid_column(value: Any) -> str | None:
         return str(UUID(str(value)))
     except ValueError:
         return None
+
+
+def read_time(value: Any) -> datetime | None:
+    """A message's time, which the API reads in the same way: in ISO 8601 or seconds since 1970, and in UTC if it names
+    no zone. Raises InvalidRequest."""
+    if value is None:
+        return None
+    try:
+        if isinstance(value, str):
+            read = datetime.fromisoformat(value.strip().removesuffix(" UTC"))
+            return (read if read.tzinfo else read.replace(tzinfo=UTC)).astimezone(UTC)
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MAX_EPOCH_SECONDS:
+            return datetime.fromtimestamp(value, UTC)
+    except (ValueError, OverflowError) as exc:
+        raise errors.InvalidRequest("timestamp must be a time in ISO 8601") from exc
+    raise errors.InvalidRequest("timestamp must be a time in ISO 8601 or seconds since 1970")

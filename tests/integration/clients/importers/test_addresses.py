@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 from harness.rows import each_row
+from memorybase_client import errors
+from memorybase_client.importers.records import Report
+from memorybase_client.importers.runs import Part
+from memorybase_client.importers.systems import ImportSource, read_runs
 
-from memorybase import errors
 from memorybase.cli.import_runs import header_lines
-from memorybase.importers.records import Report
-from memorybase.importers.runs import Part
-from memorybase.importers.systems import ImportSource, read_runs
+from memorybase.errors import InvalidRequest
 
 KEY = {"Authorization": "Api-Key k"}
 
@@ -162,5 +163,5 @@ def test_headers_come_from_the_command_line_or_from_a_file(tmp_path: Path) -> No
     file.write_text("Authorization: Api-Key k\nX-Team: harbour\n")
     assert dict(header_lines(f"@{file}")) == {"Authorization": "Api-Key k", "X-Team": "harbour"}
     assert dict(header_lines("X-API-Key: a:b")) == {"X-API-Key": "a:b"}
-    with pytest.raises(errors.InvalidRequest, match="Name: value"):
+    with pytest.raises(InvalidRequest, match="Name: value"):
         dict(header_lines("no colon"))

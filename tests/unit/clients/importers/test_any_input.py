@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import copy
 from typing import Any
+from uuid import UUID
 
 import pytest
 from harness import exports
 from harness.rows import each_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memorybase_client.importers.recognise import EXPORT, LINES, LOCOMO
+from memorybase_client.importers.records import RawRecord, Report
+from memorybase_client.importers.runs import runs_of
+from memorybase_client.importers.systems import SYSTEMS
 
 from memorybase.cli.import_file import Format
-from memorybase.importers.recognise import EXPORT, LINES, LOCOMO
-from memorybase.importers.records import RawRecord, Report
-from memorybase.importers.runs import NOBODY, runs_of
-from memorybase.importers.systems import SYSTEMS
+from memorybase.cli.import_runs import check
 from memorybase.messages import normalise_all
 
 LEAVES = (
@@ -89,11 +91,13 @@ def read_changed_documents(system: str, data: st.DataObject) -> None:
         container[key] = data.draw(JSON)
     report = Report()
     records = [RawRecord(f"[{n}]", each, "source") for n, each in enumerate([*documents, data.draw(JSON)])]
-    for part in runs_of(SYSTEMS[system].read(records, report), flow="f", into_one_flow=False, report=report):
+    for part in runs_of(
+        SYSTEMS[system].read(records, report), flow="f", into_one_flow=False, report=report, check=check
+    ):
         assert 0 < len(part.flow) <= 128
         assert part.session_id.strip()
         assert len(part.session_id) <= 128
-        normalise_all(part.messages, user_id=NOBODY)
+        normalise_all(part.messages, user_id=UUID(int=0))
 
 
 @pytest.mark.slow

@@ -4,16 +4,17 @@ from typing import Any
 
 from harness.exports import Json, claude, claude_message
 from harness.rows import each_row
+from memorybase_client.importers import claude as importer
+from memorybase_client.importers.records import RawRecord, Report
+from memorybase_client.importers.runs import runs_of
 
-from memorybase.importers import claude as importer
-from memorybase.importers.records import RawRecord, Report
-from memorybase.importers.runs import runs_of
+from memorybase.cli.import_runs import check
 
 
 def messages_of(*conversations: Any, report: Report | None = None) -> dict[str, Json]:
     report = report or Report()
     records = [RawRecord(f"conversations.json[{n}]", each) for n, each in enumerate(conversations)]
-    parts = runs_of(importer.read(records, report), flow="claude", into_one_flow=False, report=report)
+    parts = runs_of(importer.read(records, report), flow="claude", into_one_flow=False, report=report, check=check)
     return {message["id"]: message for part in parts for message in part.messages}
 
 

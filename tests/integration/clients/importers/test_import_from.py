@@ -20,13 +20,12 @@ from harness.exports import Json, write_json
 from harness.rows import each_row
 from memorybase_client import Client, models
 from memorybase_client import errors as client_errors
+from memorybase_client.importers.records import Report
+from memorybase_client.importers.systems import ImportSource, read_runs
 from typer.testing import CliRunner
 
 from memorybase import cli, errors
-from memorybase.cli import import_file, import_runs
-from memorybase.importers import batches
-from memorybase.importers.records import Report
-from memorybase.importers.systems import ImportSource, read_runs
+from memorybase.cli import import_batches, import_file, import_runs
 
 SAMPLES: dict[str, Callable[[Path], Path]] = {
     "chatgpt": lambda folder: write_json(folder, "conversations.json", exports.chatgpt()),
@@ -85,7 +84,7 @@ def failing_after_one(patch: pytest.MonkeyPatch, error: BaseException) -> None:
         sent.append(lines)
         return send(client, lines, **options)
 
-    patch.setattr(batches, "BATCH_LINES", 1)
+    patch.setattr(import_batches, "BATCH_LINES", 1)
     patch.setattr(Client, "import_lines", failing)
 
 

@@ -8,7 +8,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from memorybase.importers.records import Found, Json, RawRecord, Report, as_list, as_object, as_text, given, json_column
+from memorybase_client.importers.records import (
+    Found,
+    Json,
+    RawRecord,
+    Report,
+    as_list,
+    as_object,
+    as_text,
+    given,
+    json_column,
+)
 
 # What the API accepts of LangChain's fields; the others have no content.
 _FIELDS = (

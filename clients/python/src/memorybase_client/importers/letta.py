@@ -12,7 +12,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from memorybase.importers.records import Found, Json, RawRecord, Report, as_list, as_object, as_text, given, json_column
+from memorybase_client.importers.records import (
+    Found,
+    Json,
+    RawRecord,
+    Report,
+    as_list,
+    as_object,
+    as_text,
+    given,
+    json_column,
+)
 
 _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool", "function": "tool"}
 _EVENTS = ("heartbeat", "login", "system_alert")  # that Letta sends in the user's name

@@ -8,16 +8,17 @@ from typing import Any
 from harness import exports
 from harness.exports import Json
 from harness.rows import each_row
+from memorybase_client.importers import agent_memory_server, letta, mem0, zep
+from memorybase_client.importers.records import RawRecord, Report
+from memorybase_client.importers.runs import Part, runs_of
 
-from memorybase.importers import agent_memory_server, letta, mem0, zep
-from memorybase.importers.records import RawRecord, Report
-from memorybase.importers.runs import Part, runs_of
+from memorybase.cli.import_runs import check
 
 
 def parts_of(system: Any, *values: Any, report: Report | None = None) -> list[Part]:
     report = report or Report()
     records = [RawRecord(f"f.json[{n}]", value, "f") for n, value in enumerate(values)]
-    return list(runs_of(system.read(records, report), flow="flow", into_one_flow=False, report=report))
+    return list(runs_of(system.read(records, report), flow="flow", into_one_flow=False, report=report, check=check))
 
 
 def messages_of(system: Any, *values: Any, report: Report | None = None) -> list[Json]:

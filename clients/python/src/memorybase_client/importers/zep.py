@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from memorybase.importers.records import Found, Json, RawRecord, Report, as_object, as_text, given, items_of
+from memorybase_client.importers.records import Found, Json, RawRecord, Report, as_object, as_text, given, items_of
 
 _ROLES = {
     "user": "user",

@@ -5,10 +5,11 @@ from typing import Any
 
 from harness.exports import Json, langchain_messages
 from harness.rows import each_row
+from memorybase_client.importers import langchain as importer
+from memorybase_client.importers.records import RawRecord, Report
+from memorybase_client.importers.runs import runs_of
 
-from memorybase.importers import langchain as importer
-from memorybase.importers.records import RawRecord, Report
-from memorybase.importers.runs import runs_of
+from memorybase.cli.import_runs import check
 
 BYE = {"content": "Bye!", "tool_calls": [], "response_metadata": {}}
 
@@ -16,7 +17,7 @@ BYE = {"content": "Bye!", "tool_calls": [], "response_metadata": {}}
 def messages_of(*values: Any, report: Report | None = None) -> list[Json]:
     report = report or Report()
     records = [RawRecord(f"at {n}", value, "chat") for n, value in enumerate(values)]
-    parts = runs_of(importer.read(records, report), flow="langchain", into_one_flow=False, report=report)
+    parts = runs_of(importer.read(records, report), flow="langchain", into_one_flow=False, report=report, check=check)
     return [message for part in parts for message in part.messages]
 
 

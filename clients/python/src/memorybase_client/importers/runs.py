@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
-from memorybase import errors
-from memorybase.importers.records import Found, Json, Report
-from memorybase.messages import MAX_DEPTH, MAX_MESSAGE_BYTES, NewMessage, message_bytes, normalise, read_time
-from memorybase.models import ID_LENGTH, NAME_LENGTH
-from memorybase.validation import why_unstorable
+from memorybase_client import errors
+from memorybase_client._ids import MAX_ID_CHARS
+from memorybase_client.importers.records import Found, Json, Report, read_time
 
 MESSAGES_PER_PART = 200
 PART_BYTES = 1_000_000
-NOBODY = UUID(int=0)  # ids are only checked here, not resolved
+MAX_NAME_CHARS = 200  # the server's bounds, as those of ids
+MAX_DEPTH = 64
+
+# The bytes of a message's JSON. Raises InvalidRequest for a message that the API would refuse.
+Check = Callable[[Json], int]
+
+
+def json_bytes(message: Json) -> int:
+    """A check that leaves it to the API what to refuse."""
+    try:
+        return len(json.dumps(message, ensure_ascii=False).encode(errors="replace"))
+    except RecursionError as exc:
+        raise errors.InvalidRequest("a message must not be nested so deep") from exc
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +43,22 @@ class Part:
     places: tuple[str, ...]  # of each message
 
 
-def runs_of(found: Iterable[Found], *, flow: str, into_one_flow: bool, report: Report) -> Iterator[Part]:
+def runs_of(
+    found: Iterable[Found], *, flow: str, into_one_flow: bool, report: Report, check: Check = json_bytes
+) -> Iterator[Part]:
     """The parts of all runs, in order. `flow` is that of messages without one, or of all of them."""
-    builder = _Builder(flow, report, into_one_flow=into_one_flow)
+    builder = _Builder(flow, report, check, into_one_flow=into_one_flow)
     for each in found:
         yield from builder.add(each)
     yield from builder.finish()
 
 
-@dataclass(frozen=True, slots=True)
-class _Checked:
-    message: Json
-    role: str
-    size: int
-
-
 class _Builder:
-    def __init__(self, flow: str, report: Report, *, into_one_flow: bool) -> None:
+    def __init__(self, flow: str, report: Report, check: Check, *, into_one_flow: bool) -> None:
         self._flow = flow
         self._into_one_flow = into_one_flow
         self._report = report
+        self._check = check
         self._runs: dict[tuple[str, str], str] = {}  # the current run of each session
         self._dropped: dict[str, str | None] = {}  # of the current session: what a dropped message follows
         self._session: tuple[str, str] | None = None
@@ -70,14 +76,15 @@ class _Builder:
         checked = self._checked(found)
         if checked is None:
             return
-        key = (flow, session, self._run(flow, session, found, checked))
-        full = len(self._messages) == MESSAGES_PER_PART or self._bytes + checked.size > PART_BYTES
+        message, size = checked
+        key = (flow, session, self._run(flow, session, found, message))
+        full = len(self._messages) == MESSAGES_PER_PART or self._bytes + size > PART_BYTES
         if self._key != key or full:
             yield from self.finish()
             self._key, self._head = key, found
-        self._messages.append(checked.message)
+        self._messages.append(message)
         self._places.append(found.where)
-        self._bytes += checked.size
+        self._bytes += size
 
     def finish(self) -> Iterator[Part]:
         if self._key is not None and self._head is not None and self._messages:
@@ -96,15 +103,15 @@ class _Builder:
             )
         self._messages, self._places, self._bytes = [], [], 0
 
-    def _run(self, flow: str, session: str, found: Found, checked: _Checked) -> str:
+    def _run(self, flow: str, session: str, found: Found, message: Json) -> str:
         if found.run is not None:
             return bounded(f"{session}#{found.run}")
-        if checked.role == "user" or (flow, session) not in self._runs:
-            self._runs[flow, session] = bounded(f"{session}#{checked.message['id']}")
+        if _is_users(message) or (flow, session) not in self._runs:
+            self._runs[flow, session] = bounded(f"{session}#{message['id']}")
         return self._runs[flow, session]
 
-    def _checked(self, found: Found) -> _Checked | None:
-        """The message as it can be posted; None if it is reported and left out."""
+    def _checked(self, found: Found) -> tuple[Json, int] | None:
+        """The message as it can be posted, and its bytes; None if it is reported and left out."""
         message = self._linked(found)
         if not found.dropped and _says_nothing(message):
             self._report.skip(found.where, "the message has no content")
@@ -112,18 +119,18 @@ class _Builder:
             self._drop(message)
             return None
         try:
-            return self._valid(found, self._repaired(found, message))
+            message = self._repaired(found, message)
+            return message, self._valid(found, message)
         except errors.InvalidRequest as exc:
             self._report.lose(found.where, exc.message, field=exc.field, value=exc.value, limit=exc.limit)
             self._drop(message)
             return None
 
-    def _valid(self, found: Found, message: Json) -> _Checked:
-        """Raises InvalidRequest for what the API would refuse."""
+    def _valid(self, found: Found, message: Json) -> int:
+        """The message's bytes. Raises InvalidRequest for what the API would refuse."""
         if not found.session_id.strip():
             raise errors.InvalidRequest("session_id must not be blank", field="session_id")
-        checked, size = checked_message(message)
-        return _Checked(message, checked.role, size)
+        return self._check(message)
 
     def _linked(self, found: Found) -> Json:
         """The message with bounded ids. Its parent is the next one above it that was imported."""
@@ -146,12 +153,12 @@ class _Builder:
             self._report.change(found.where, "NUL characters and lone surrogates are replaced with U+FFFD")
         for name in ("name", "sender_name"):
             value = message.get(name)
-            if isinstance(value, str) and len(value) > NAME_LENGTH:
-                text = f"{name} is cut to {NAME_LENGTH} characters"
-                self._report.change(found.where, text, field=name, value=len(value), limit=NAME_LENGTH)
-                message[name] = value[:NAME_LENGTH]
+            if isinstance(value, str) and len(value) > MAX_NAME_CHARS:
+                text = f"{name} is cut to {MAX_NAME_CHARS} characters"
+                self._report.change(found.where, text, field=name, value=len(value), limit=MAX_NAME_CHARS)
+                message[name] = value[:MAX_NAME_CHARS]
         try:
-            if read_time(message.get("timestamp"), "timestamp") is None:
+            if read_time(message.get("timestamp")) is None:
                 self._report.change(found.where, "without a time, it gets the time of the import")
         except errors.InvalidRequest as exc:
             text = f"{exc.message}; it gets the time of the import"
@@ -161,19 +168,16 @@ class _Builder:
 
     def _bounded(self, value: str, found: Found, name: str) -> str:
         value = _storable(value)[0]
-        if len(value) > ID_LENGTH:
-            text = f"a longer {name} than {ID_LENGTH} characters is replaced by its SHA-256"
-            self._report.change(found.where, text, field=name, value=value, limit=ID_LENGTH)
+        if len(value) > MAX_ID_CHARS:
+            text = f"a longer {name} than {MAX_ID_CHARS} characters is replaced by its SHA-256"
+            self._report.change(found.where, text, field=name, value=value, limit=MAX_ID_CHARS)
         return bounded(value)
 
 
-def checked_message(message: Json) -> tuple[NewMessage, int]:
-    """The message as it will be stored, and its bytes. Raises InvalidRequest for what the API would refuse."""
-    checked = normalise(message, user_id=NOBODY, where="")
-    if (size := message_bytes(checked)) > MAX_MESSAGE_BYTES:
-        text = f"a message must have at most {MAX_MESSAGE_BYTES} bytes of JSON"
-        raise errors.InvalidRequest(text, value=size, limit=MAX_MESSAGE_BYTES)
-    return checked, size
+def _is_users(message: Json) -> bool:
+    """Whether the user says it, in any of the formats that the API accepts."""
+    role = message.get("role") or message.get("sender") or message.get("type")
+    return isinstance(role, str) and role.lower() in {"user", "human"}
 
 
 def _says_nothing(message: Json) -> bool:
@@ -184,17 +188,15 @@ def _says_nothing(message: Json) -> bool:
 def bounded(text: str) -> str:
     """The id, or its hash if it is longer than the API allows: the same at every import."""
     text = _storable(text)[0]
-    return text if len(text) <= ID_LENGTH else hashlib.sha256(text.encode()).hexdigest()
+    return text if len(text) <= MAX_ID_CHARS else hashlib.sha256(text.encode()).hexdigest()
 
 
 def _storable(value: Any, depth: int = 0) -> tuple[Any, bool]:
     """The value with text that can be stored, and whether that changed it. What is nested too deep stays as it is."""
     if isinstance(value, str):
-        if why_unstorable(value) is None:
-            return value, False
         # A pair of surrogates that was escaped apart is one character; a lone one is lost.
         text = value.replace("\x00", "\ufffd").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return text, True
+        return text, text != value
     if depth > MAX_DEPTH:
         return value, False
     if isinstance(value, list):

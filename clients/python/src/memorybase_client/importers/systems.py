@@ -12,12 +12,11 @@ from urllib.parse import unquote
 
 import httpx
 
-from memorybase import errors
-from memorybase.importers import agent_memory_server, chatgpt, claude, langchain, langflow, letta, mem0, zep
-from memorybase.importers.files import read_records, records_of_file
-from memorybase.importers.queries import Table, is_database, read_rows
-from memorybase.importers.records import Found, Json, RawRecord, Report
-from memorybase.importers.runs import Part, runs_of
+from memorybase_client import errors
+from memorybase_client.importers import agent_memory_server, chatgpt, claude, langchain, langflow, letta, mem0, zep
+from memorybase_client.importers.files import is_database, read_records, records_of_file
+from memorybase_client.importers.records import Found, Json, RawRecord, Report, Table
+from memorybase_client.importers.runs import Check, Part, json_bytes, runs_of
 
 TIMEOUT_SECONDS = 60.0
 MAX_ANSWER_BYTES = 8_000_000_000
@@ -132,11 +131,13 @@ SYSTEMS = {
 }
 
 
-def read_runs(name: str, source: ImportSource, report: Report, *, flow: str | None = None) -> Iterator[Part]:
+def read_runs(
+    name: str, source: ImportSource, report: Report, *, flow: str | None = None, check: Check = json_bytes
+) -> Iterator[Part]:
     """The runs of a source, as one flow if it is named. Raises InvalidRequest if the source cannot be opened."""
     system = SYSTEMS[name]
-    records = _records(name, system, source, report)
-    return runs_of(system.read(records, report), flow=flow or name, into_one_flow=flow is not None, report=report)
+    found = system.read(_records(name, system, source, report), report)
+    return runs_of(found, flow=flow or name, into_one_flow=flow is not None, report=report, check=check)
 
 
 def _records(name: str, system: System, source: ImportSource, report: Report) -> Iterator[RawRecord]:
@@ -147,6 +148,8 @@ def _records(name: str, system: System, source: ImportSource, report: Report) ->
     if is_database(source.name):
         if system.table is None:
             raise errors.InvalidRequest(f"FILE must be a file of {name}, not a database", field="FILE")
+        from memorybase_client.importers.queries import read_rows  # SQLAlchemy comes with an extra
+
         return read_rows(source.name, replace(system.table, name=source.table or system.table.name), report)
     if source.table is not None:
         raise errors.InvalidRequest("--table needs a database as FILE", field="--table", value=source.table)

@@ -1,14 +1,21 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from harness.exports import Json
 from harness.rows import each_row
+from memorybase_client import errors as client_errors
+from memorybase_client._ids import MAX_ID_CHARS
+from memorybase_client.importers import records, runs
+from memorybase_client.importers.records import EXAMPLES, MAX_PROBLEMS, Found, Problem, Report
+from memorybase_client.importers.runs import Part, runs_of
 
-from memorybase.importers import runs
-from memorybase.importers.records import EXAMPLES, MAX_PROBLEMS, Found, Problem, Report
-from memorybase.importers.runs import Part, runs_of
+from memorybase import errors, messages
+from memorybase.cli.import_runs import check
+from memorybase.import_export import conversation_files
+from memorybase.models import ID_LENGTH, NAME_LENGTH
 
 TIME = "2026-01-01T00:00:00Z"
 
@@ -20,9 +27,9 @@ def found(message_id: str = "m", role: str = "user", content: Any = "hello", ses
 
 
 def parts_of(
-    *messages: Found, report: Report | None = None, flow: str = "f", into_one_flow: bool = False
+    *all_found: Found, report: Report | None = None, flow: str = "f", into_one_flow: bool = False
 ) -> list[Part]:
-    return list(runs_of(messages, flow=flow, into_one_flow=into_one_flow, report=report or Report()))
+    return list(runs_of(all_found, flow=flow, into_one_flow=into_one_flow, report=report or Report(), check=check))
 
 
 def ids(part: Part) -> list[str]:
@@ -98,7 +105,7 @@ class TestOddMessages:
         assert (problem.kind, problem.where, problem.field) == (kind, "at m", field)
 
     def test_a_message_that_is_too_large_is_reported_with_the_bound(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(runs, "MAX_MESSAGE_BYTES", 100)
+        monkeypatch.setattr(conversation_files, "MAX_MESSAGE_BYTES", 100)
         report = Report()
         assert parts_of(found(content="x" * 100), report=report) == []
         ((problem,),) = report.examples.values()
@@ -146,3 +153,45 @@ class TestReport:
             report.skip("x", f"reason {n}")
         assert len(report.counts) == MAX_PROBLEMS + 1
         assert report.total("skipped") == MAX_PROBLEMS + 50
+
+
+class TestLikeTheServer:
+    def test_the_bounds_are_the_servers(self) -> None:
+        assert (MAX_ID_CHARS, runs.MAX_NAME_CHARS, runs.MAX_DEPTH) == (ID_LENGTH, NAME_LENGTH, messages.MAX_DEPTH)
+        assert records.ROLES == messages.ROLES
+
+    @each_row(
+        "sent",
+        [
+            None,
+            "2026-01-01T00:00:00",
+            " 2026-01-01 00:00:00 UTC",
+            "2026-01-01T02:00:00+02:00",
+            0,
+            1.5,
+            -1,
+            True,
+            float("nan"),
+            float("inf"),
+            10**12,
+            "soon",
+            [],
+        ],
+    )
+    def test_a_time_is_read_as_the_server_reads_it(self, sent: Any) -> None:
+        assert read_or_refused(records.read_time, sent) == read_or_refused(messages.read_time, sent, "timestamp")
+
+
+def read_or_refused(read: Callable[..., Any], *arguments: Any) -> Any:
+    """What it returns, or the message of the error that it raises."""
+    try:
+        return read(*arguments)
+    except (errors.InvalidRequest, client_errors.InvalidRequest) as exc:
+        return exc.message
+
+
+def test_without_the_servers_check_the_api_decides() -> None:
+    report = Report()
+    (part,) = runs_of([found(content=3)], flow="f", into_one_flow=False, report=report)
+    assert part.messages[0]["content"] == 3
+    assert report.counts == {}

@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from harness.exports import langchain
 from harness.rows import each_row
-
-from memorybase import errors
-from memorybase.importers.queries import Table, is_database, read_rows
-from memorybase.importers.records import Report
+from memorybase_client import errors
+from memorybase_client.importers.files import is_database
+from memorybase_client.importers.queries import read_rows
+from memorybase_client.importers.records import Report, Table
+from memorybase_client.importers.systems import ImportSource, read_runs
 
 STORE = Table("message_store", ("session_id", "id"))
 
@@ -84,3 +86,11 @@ def test_other_files_are_no_databases(tmp_path: Path) -> None:
     assert not is_database(str(tmp_path / "a.json"))
     assert not is_database(str(tmp_path / "missing"))
     assert not is_database(str(tmp_path))
+
+
+def test_without_the_extra_a_database_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "memorybase_client.importers.queries")
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    source = ImportSource(str(langchain(tmp_path)))
+    with pytest.raises(errors.InvalidRequest, match="extra `importers`"):
+        list(read_runs("langchain", source, Report()))

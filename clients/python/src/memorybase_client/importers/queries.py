@@ -4,43 +4,24 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import sqlalchemy as sa
-from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.pool import NullPool
+from memorybase_client import errors
+from memorybase_client.importers.records import RawRecord, Report, Table
 
-from memorybase import errors
-from memorybase.importers.records import RawRecord, Report
+try:
+    import sqlalchemy as sa
+    from sqlalchemy.exc import SQLAlchemyError
+    from sqlalchemy.pool import NullPool
+except ModuleNotFoundError as exc:
+    raise errors.InvalidRequest("A database needs the extra `importers` of memorybase-client", field="FILE") from exc
 
 ROWS_AT_ONCE = 500
 
-_SQLITE = b"SQLite format 3\x00"
 _POSTGRESQL = ("postgres", "postgresql", "postgresql+psycopg2", "postgresql+asyncpg")  # the driver here is psycopg
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table, and the columns that order it. `flows`: the table with the names of flow_id, if it exists."""
-
-    name: str
-    order: Sequence[str]
-    flows: str | None = None
-
-
-def is_database(source: str) -> bool:
-    """Whether the source is a SQLAlchemy URL or a SQLite file."""
-    if "://" in source:
-        return True
-    try:
-        with Path(source).open("rb") as file:
-            return file.read(len(_SQLITE)) == _SQLITE
-    except OSError:
-        return False
 
 
 def tables_of(source: str) -> set[str]:

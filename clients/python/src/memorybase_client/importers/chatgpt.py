@@ -10,11 +10,20 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from memorybase.importers.records import Found, Json, RawRecord, Report, as_list, as_object, as_text, given
-from memorybase.importers.trees import in_order, parents_of
+from memorybase_client.importers.records import (
+    ROLES,
+    Found,
+    Json,
+    RawRecord,
+    Report,
+    as_list,
+    as_object,
+    as_text,
+    given,
+)
+from memorybase_client.importers.trees import in_order, parents_of
 
 _STATUSES = {"in_progress": "stopped", "finished_partial_completion": "stopped"}
-_ROLES = ("user", "assistant", "system", "tool")
 # What the page shows as a link, between private-use characters: its kind, then its fields.
 _MARK = re.compile("\\s?\ue200([^\ue200-\ue202]*)((?:\ue202[^\ue200-\ue202]*)*)\ue201")
 _FORMER = "【[0-9:]+†[^】]*】"  # citations of older answers
@@ -80,8 +89,8 @@ def _message(place: str, message: Json, call_id: str | None, report: Report) -> 
     if not message or not content:
         return None
     role = author.get("role")
-    if role not in _ROLES:
-        report.lose(place, f"author.role must be one of {', '.join(_ROLES)}", field="author.role", value=role)
+    if role not in ROLES:
+        report.lose(place, f"author.role must be one of {', '.join(ROLES)}", field="author.role", value=role)
         return None
     if _is_hidden(content, metadata):
         if _text(content):

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import httpx
 
-from memorybase.importers.records import Found, Json, RawRecord, Report, as_list, as_object, as_text, given
+from memorybase_client.importers.records import Found, Json, RawRecord, Report, as_list, as_object, as_text, given
 
 _MESSAGE = ("role", "content")
 

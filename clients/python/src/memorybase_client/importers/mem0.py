@@ -9,9 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
-from memorybase import errors
-from memorybase.importers.records import Found, Json, RawRecord, Report, as_list, as_object, as_text, given, items_of
-from memorybase.messages import ROLES, read_time
+from memorybase_client import errors
+from memorybase_client.importers.records import (
+    ROLES,
+    Found,
+    Json,
+    RawRecord,
+    Report,
+    as_list,
+    as_object,
+    as_text,
+    given,
+    items_of,
+    read_time,
+)
 
 _SCOPE = ("user_id", "agent_id", "run_id")
 _LAST = datetime.max.replace(tzinfo=UTC)
@@ -56,6 +67,6 @@ def _metadata(memory: Json) -> Json:
 
 def _time(memory: Json) -> datetime:
     try:
-        return read_time(memory.get("created_at"), "created_at") or _LAST
+        return read_time(memory.get("created_at")) or _LAST
     except errors.InvalidRequest:
         return _LAST

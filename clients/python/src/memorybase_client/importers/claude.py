@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from memorybase.importers.records import Found, Json, RawRecord, Report, as_list, as_object, as_text, given
-from memorybase.importers.trees import in_order, parents_of
+from memorybase_client.importers.records import Found, Json, RawRecord, Report, as_list, as_object, as_text, given
+from memorybase_client.importers.trees import in_order, parents_of
 
 _ROLES = {"human": "user", "assistant": "assistant"}
 

@@ -6,8 +6,10 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from memorybase.importers.records import Json
-from memorybase.importers.runs import MESSAGES_PER_PART, Part, checked_message
+from memorybase_client.importers.records import Json
+from memorybase_client.importers.runs import MESSAGES_PER_PART, Part
+
+from memorybase.import_export.conversation_files import checked_message
 from memorybase.messages import STORED_AS_SENT
 
 # A request takes about a second, which is how often a command can show its progress. It stays below the 1,000 lines and

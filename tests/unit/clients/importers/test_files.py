@@ -11,11 +11,10 @@ import pytest
 from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
-
-from memorybase import errors
-from memorybase.importers import files
-from memorybase.importers.files import read_records, records_of_file
-from memorybase.importers.records import Report
+from memorybase_client import errors
+from memorybase_client.importers import files
+from memorybase_client.importers.files import read_records, records_of_file
+from memorybase_client.importers.records import Report
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

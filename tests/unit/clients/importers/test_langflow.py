@@ -5,16 +5,19 @@ from uuid import uuid4
 
 from harness.exports import Json, langflow_rows
 from harness.rows import each_row
+from memorybase_client.importers import langflow as importer
+from memorybase_client.importers.records import RawRecord, Report
+from memorybase_client.importers.runs import Part, runs_of
 
-from memorybase.importers import langflow as importer
-from memorybase.importers.records import RawRecord, Report
-from memorybase.importers.runs import Part, runs_of
+from memorybase.cli.import_runs import check
 
 
 def parts_of(*values: Any, report: Report | None = None) -> list[Part]:
     report = report or Report()
     records = [RawRecord(f"at {n}", value) for n, value in enumerate(values)]
-    return list(runs_of(importer.read(records, report), flow="langflow", into_one_flow=False, report=report))
+    return list(
+        runs_of(importer.read(records, report), flow="langflow", into_one_flow=False, report=report, check=check)
+    )
 
 
 def first(**changes: Any) -> Json:

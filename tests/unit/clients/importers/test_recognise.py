@@ -6,9 +6,8 @@ from pathlib import Path
 
 from harness import exports
 from harness.exports import write_json
-
-from memorybase.importers.recognise import recognise
-from memorybase.importers.records import Report
+from memorybase_client.importers.recognise import recognise
+from memorybase_client.importers.records import Report
 
 LINE = json.dumps({"session_id": "s", "role": "user", "content": "x"})
 EXPORT = json.dumps({"type": "export", "format": 1})
