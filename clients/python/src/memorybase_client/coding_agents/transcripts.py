@@ -1,14 +1,13 @@
-"""Reads messages from agents' transcripts. Used by the hook's background process, as a script without a package."""
+"""Lines of the agents' transcripts as messages."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-Json = dict[str, Any]
+from memorybase_client.coding_agents.events import Json, as_text, digest
 
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 # What an agent writes as a user's message although no user typed it.
@@ -33,15 +32,15 @@ def claude_entries(line: Json, _: Json) -> Iterator[Json]:
     content = message.get("content")
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
     blocks = [block for block in parts if isinstance(block, dict)] if isinstance(parts, list) else []
-    typed = [_typed(_text(block.get("text"))) for block in blocks if block.get("type") == "text"]
+    typed = [_typed(as_text(block.get("text"))) for block in blocks if block.get("type") == "text"]
     text = "\n\n".join(part for part in typed if part)
     if text:
         yield {"role": kind, "id": line["uuid"], "text": text, **common}
     for block in blocks:
-        call = _text(block.get("id")) or _text(block.get("tool_use_id"))
+        call = as_text(block.get("id")) or as_text(block.get("tool_use_id"))
         named = {"role": "tool", "id": f"{line['uuid']}:{call}", "call": call, **common}
         if block.get("type") == "tool_use":
-            yield {**named, "name": _text(block.get("name")), "text": json.dumps(block.get("input"))}
+            yield {**named, "name": as_text(block.get("name")), "text": json.dumps(block.get("input"))}
         elif block.get("type") == "tool_result":
             yield {**named, "text": _flat(block.get("content"))}
 
@@ -55,7 +54,7 @@ def _typed(text: str) -> str:
 def _flat(content: Any) -> str:
     """The text of a content that is a string or a list of parts."""
     if isinstance(content, list):
-        return "\n".join(_text(part.get("text")) for part in content if isinstance(part, dict))
+        return "\n".join(as_text(part.get("text")) for part in content if isinstance(part, dict))
     return content if isinstance(content, str) else "" if content is None else json.dumps(content)
 
 
@@ -75,26 +74,18 @@ def codex_entries(line: Json, context: Json) -> Iterator[Json]:
     if kind == "event_msg":
         said = payload.get("item") if what == "item_completed" else payload
         said = said if isinstance(said, dict) else {}
-        role = CODEX_SAID.get(_text(said.get("type")))
-        text = _typed(_text(said.get("message")) or _flat(said.get("content")))
+        role = CODEX_SAID.get(as_text(said.get("type")))
+        text = _typed(as_text(said.get("message")) or _flat(said.get("content")))
         if role and text:
-            name = _text(said.get("id")) or _digest(f"{line.get('timestamp')} {role} {text}")
+            name = as_text(said.get("id")) or digest(f"{line.get('timestamp')} {role} {text}")[:32]
             yield {"role": role, "id": name, "text": text, **common}
     elif kind == "response_item" and isinstance(payload.get("call_id"), str):
         call = {"role": "tool", "call": payload["call_id"], **common}
-        if _text(what).endswith("_output"):
+        if as_text(what).endswith("_output"):
             yield {**call, "id": f"{payload['call_id']}:result", "text": _flat(payload.get("output"))}
-        elif _text(what).endswith("_call"):
+        elif as_text(what).endswith("_call"):
             given = payload.get("arguments") or payload.get("input") or payload.get("action")
-            yield {**call, "id": payload["call_id"], "name": _text(payload.get("name")) or what, "text": _flat(given)}
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
+            yield {**call, "id": payload["call_id"], "name": as_text(payload.get("name")) or what, "text": _flat(given)}
 
 
 READERS: dict[str, Callable[[Json, Json], Iterator[Json]]] = {"claude-code": claude_entries, "codex": codex_entries}

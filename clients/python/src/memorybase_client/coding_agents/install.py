@@ -12,18 +12,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memorybase import errors
-from memorybase.integrations.coding_agents.agents import Agent, Json, agents
-from memorybase.integrations.coding_agents.settings import (
+from memorybase_client import errors, local_stack
+from memorybase_client.coding_agents.agents import Agent, agents, user_directory
+from memorybase_client.coding_agents.events import Json
+from memorybase_client.coding_agents.settings import (
     as_text,
     has_hooks,
     our_entries,
     read_settings,
     with_hooks,
     without_hooks,
-    write_private,
 )
-from memorybase.settings import user_directory
+from memorybase_client.private_files import write_private
 
 if TYPE_CHECKING:
     from memorybase_client import Client
@@ -48,7 +48,7 @@ def config_file() -> Path:
 
 
 def state_directory() -> Path:
-    return user_directory("XDG_STATE_HOME", Path.home() / ".local" / "state") / "memorybase" / "hooks"
+    return local_stack.state_dir() / "hooks"
 
 
 def find_agent(name: str) -> Agent:
@@ -80,9 +80,11 @@ def install(agent: Agent, config: HookConfig) -> Path:
     if not has_hooks(settings):
         _keep_original(agent)
     state = state_directory()
+    (state / "spool").mkdir(mode=0o700, parents=True, exist_ok=True)
+    for file in (config_file(), agent.settings):
+        file.resolve().parent.mkdir(parents=True, exist_ok=True)
     kept = {name: value for name, value in stored_config().items() if name in ("deadline_seconds", "min_score")}
     write_private(config_file(), as_text({**asdict(config), **kept, "state_dir": str(state)}))
-    (state / "spool").mkdir(mode=0o700, parents=True, exist_ok=True)
     changed = with_hooks(settings, agent, config_file())
     if changed != settings:
         write_private(agent.settings, as_text(changed), mode=_mode(agent.settings))
@@ -129,6 +131,7 @@ def _keep_original(agent: Agent) -> None:
     original = _original(agent)
     original.unlink(missing_ok=True)
     if agent.settings.exists():
+        original.parent.mkdir(parents=True, exist_ok=True)
         write_private(original, agent.settings.read_text(encoding="utf-8"))
 
 

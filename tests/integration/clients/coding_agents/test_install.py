@@ -7,18 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness.coding_agents import PATIENCE, Machine, machine_at
+from harness.coding_agents import PATIENCE, Machine, cursor_fields, machine_at
 from harness.rows import each_row
 from harness.served import Served
 from harness.waiting import wait_until
 from memorybase_client import errors as client_errors
+from memorybase_client.coding_agents import install
+from memorybase_client.coding_agents.agents import SCRIPT
+from memorybase_client.coding_agents.install import FLOW, HookConfig
 from typer.testing import CliRunner, Result
 
-from memorybase import cli, errors
+import memorybase
+from memorybase import cli
 from memorybase.cli import doctor
-from memorybase.integrations.coding_agents import install
-from memorybase.integrations.coding_agents.agents import SCRIPT
-from memorybase.integrations.coding_agents.install import FLOW, HookConfig
 from memorybase.settings import Settings
 
 pytestmark = pytest.mark.usefixtures("machine")
@@ -104,6 +105,20 @@ def test_installing_twice_changes_nothing(name: str) -> None:
     assert path.read_text() == before
 
 
+def test_hooks_that_name_the_script_where_it_was_before_run_and_are_replaced(machine: Machine) -> None:
+    machine.install("cursor", CONFIG.url, CONFIG.key)
+    path = settings_of("cursor")
+    installed = path.read_text()
+    former = Path(memorybase.__file__).parent / "integrations" / "coding_agents" / "hook.py"
+    path.write_text(installed.replace(str(SCRIPT), str(former)))
+    answer = machine.run("cursor", "beforeSubmitPrompt", prompt="Hello", **cursor_fields("s-1", "g-1"))
+    put("cursor")
+
+    assert json.loads(answer) == {"continue": True}
+    assert len(machine.spooled()) == 1
+    assert path.read_text() == installed
+
+
 @each_row("name", NAMES)
 def test_uninstalling_keeps_what_was_added_since(name: str) -> None:
     path = settings_of(name)
@@ -145,9 +160,9 @@ def test_settings_that_cannot_be_understood_are_not_touched(tmp_path: Path, name
         path.parent.mkdir()
         path.write_text(text)
 
-        with pytest.raises(errors.InvalidRequest, match=reason):
+        with pytest.raises(client_errors.InvalidRequest, match=reason):
             put(name)
-        with pytest.raises(errors.InvalidRequest, match=reason):
+        with pytest.raises(client_errors.InvalidRequest, match=reason):
             install.uninstall(install.find_agent(name))
         assert path.read_text() == text
         assert not install.config_file().exists()

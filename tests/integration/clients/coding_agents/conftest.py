@@ -9,9 +9,9 @@ from harness.api import settings_in
 from harness.coding_agents import Machine, machine_at
 from harness.served import Served, serve_api
 from memorybase_client import Client
+from memorybase_client.coding_agents import install
 
 from memorybase import messages
-from memorybase.integrations.coding_agents import install
 
 
 @pytest.fixture

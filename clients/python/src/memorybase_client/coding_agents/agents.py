@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
@@ -10,12 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memorybase.settings import user_directory
-
-Json = dict[str, Any]
+from memorybase_client.coding_agents.events import Json
 
 SCRIPT = Path(__file__).with_name("hook.py")
-OURS = re.compile(r"memorybase[/\\]integrations[/\\]coding_agents[/\\]hook\.py")
+# Also where the script was before it was part of the client.
+OURS = re.compile(r"memorybase(_client|[/\\]integrations)[/\\]coding_agents[/\\]hook\.py")
 
 TIMEOUT_SECONDS = 5  # a hook ends itself long before; the agent's own limit is for a machine that hangs
 
@@ -99,3 +99,8 @@ def agents() -> dict[str, Agent]:
         ),
     )
     return {agent.name: agent for agent in every}
+
+
+def user_directory(variable: str, default: Path) -> Path:
+    """A directory of the user that a variable may move."""
+    return Path(os.environ.get(variable) or default).expanduser()

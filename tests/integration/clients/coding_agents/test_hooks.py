@@ -27,9 +27,11 @@ from harness.coding_agents import (
 from harness.rows import each_row
 from harness.served import Served
 from harness.waiting import wait_until
-
-from memorybase.integrations.coding_agents import hook
-from memorybase.integrations.coding_agents.install import FLOW
+from memorybase_client.coding_agents import capture, spool
+from memorybase_client.coding_agents.events import MAX_TEXT, now
+from memorybase_client.coding_agents.files import locked, read_json
+from memorybase_client.coding_agents.install import FLOW
+from memorybase_client.coding_agents.recall import HEADING
 
 pytestmark = pytest.mark.slow
 
@@ -171,7 +173,7 @@ def test_tool_results_are_captured_only_on_request(machine: Machine, served: Ser
     assert [message["role"] for message in (call, result, answer)] == ["assistant", "tool", "assistant"]
     assert "make test" in call["tool_calls"][0]["function"]["arguments"]
     assert result["content"].startswith("3 failed!!!")
-    assert len(result["content"]) < hook.MAX_RESULT + 20
+    assert len(result["content"]) < capture.MAX_RESULT + 20
     assert result["tool_call_id"] == call["tool_calls"][0]["id"]
 
 
@@ -279,7 +281,7 @@ def test_a_huge_transcript_is_sent_in_bounded_parts(machine: Machine, served: Se
     """The API of this test takes 50 messages and 200,000 bytes at once."""
     transcript = session_of(machine, served, "claude-code")
     transcript.user("Begin")
-    transcript.tool("Read", {}, "x" * (hook.MAX_LINE_BYTES + 10))  # longer than a line that is read
+    transcript.tool("Read", {}, "x" * (capture.MAX_LINE_BYTES + 10))  # longer than a line that is read
     for number in range(120):
         transcript.assistant(f"{number} " + "word " * 600)
     transcript.assistant("long " * 10_000)
@@ -289,7 +291,7 @@ def test_a_huge_transcript_is_sent_in_bounded_parts(machine: Machine, served: Se
 
     assert [text.split()[0] for text in texts] == ["Begin", *map(str, range(120)), "long"]
     assert texts[-1].endswith("[cut off]")
-    assert len(texts[-1]) < hook.MAX_TEXT + 20
+    assert len(texts[-1]) < MAX_TEXT + 20
 
 
 def test_a_message_that_memory_refuses_does_not_keep_the_others(machine: Machine, served: Served) -> None:
@@ -323,7 +325,7 @@ def test_a_prompt_recalls_other_sessions_and_a_start_the_project(machine: Machin
 
     answer = json.loads(prompted)["hookSpecificOutput"]
     assert answer["hookEventName"] == "UserPromptSubmit"
-    assert answer["additionalContext"].startswith(hook.HEADING)
+    assert answer["additionalContext"].startswith(HEADING)
     assert "port 6543" in answer["additionalContext"]
     assert "port 6543" in json.loads(started)["hookSpecificOutput"]["additionalContext"]
     assert (elsewhere, itself, command) == ("", "", "")
@@ -338,7 +340,7 @@ def test_what_was_recalled_is_recorded_with_its_turn(
     old.assistant("The staging database of shop listens on port 6543.")
     stop(machine, old, last_assistant_message="The staging database of shop listens on port 6543.")
     machine.settle()
-    monkeypatch.setattr(type(old), "moment", lambda _: hook.now())
+    monkeypatch.setattr(type(old), "moment", lambda _: now())
     transcript, agent = TRANSCRIPTS[kind](machine.home, "s-new"), kind.partition(" ")[0]
     shown = [machine.run(agent, "SessionStart", **shared_fields(transcript), source="startup")]
     for prompt in ("Hi", "What port does the staging database have?", "And the production database?"):
@@ -571,9 +573,9 @@ def test_only_one_process_sends_at_a_time(machine: Machine, served: Served) -> N
     transcript = session_of(machine, served, "claude-code")
     transcript.user("Hello")
     lock = machine.state / "lock"
-    with hook.locked(str(lock)) as held:
+    with locked(str(lock)) as held:
         assert held
-        with hook.locked(str(lock)) as second:
+        with locked(str(lock)) as second:
             assert not second
     for _ in range(5):
         stop(machine, transcript, "PreCompact", trigger="auto")
@@ -583,12 +585,12 @@ def test_only_one_process_sends_at_a_time(machine: Machine, served: Served) -> N
 
 
 def test_the_oldest_events_are_given_up_when_too_many_wait(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hook, "MAX_FILES", 3)
+    monkeypatch.setattr(spool, "MAX_FILES", 3)
     config = {"spool": str(machine.state / "spool"), "state_dir": str(machine.state)}
     for number in range(5):
-        hook.spool(config, {"agent": "codex", "number": number})
+        spool.spool(config, {"agent": "codex", "number": number})
 
-    assert [hook.read_json(path)["number"] for path in hook._waiting(config)] == [2, 3, 4]
+    assert [read_json(path)["number"] for path in spool.waiting(config)] == [2, 3, 4]
     assert len(machine.spooled()) == 3
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from memorybase import errors
-from memorybase.integrations.coding_agents.agents import OURS, Agent, Json
+from memorybase_client import errors
+from memorybase_client.coding_agents.agents import OURS, Agent
+from memorybase_client.coding_agents.events import Json
 
 
 def read_settings(path: Path) -> Json | None:
@@ -95,17 +95,6 @@ def our_entries(settings: Json) -> Iterator[Json]:
 
 def has_hooks(settings: Json | None) -> bool:
     return settings is not None and without_hooks(settings) != settings
-
-
-def write_private(path: Path, text: str, *, mode: int = 0o600) -> None:
-    """Replace a file, so that nobody reads half of it. A symbolic link stays one."""
-    path = path.resolve()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w", encoding="utf-8") as file:
-        file.write(text)
-    temporary.chmod(mode)  # whatever the umask
-    temporary.replace(path)
 
 
 def as_text(value: Any) -> str:

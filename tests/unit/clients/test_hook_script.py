@@ -1,4 +1,4 @@
-"""The hook script runs where memorybase is not installed, with any Python from 3.9 on."""
+"""The hook runs with the standard library alone, where nothing is on the path, with any Python from 3.9 on."""
 
 from __future__ import annotations
 
@@ -14,25 +14,47 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from memorybase_client.coding_agents import agents, capture, hook, hosts, memory, spool
+from memorybase_client.coding_agents.events import MAX_TEXT, now, project_of
+from memorybase_client.coding_agents.files import locked, read_json, write_json
+from memorybase_client.coding_agents.recall import describe
 
-from memorybase.integrations.coding_agents import hook
-
-FILES = (Path(hook.__file__), Path(hook.__file__).with_name("transcripts.py"))
 NEWER = {"tomllib"}  # modules that Python 3.9 does not have
+PACKAGE = "memorybase_client"
+SOURCE = Path(hook.__file__).parents[2]
 
 
-def imported() -> set[str]:
-    nodes = [node for file in FILES for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))]
-    plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    return {name.split(".")[0] for name in plain | {str(n.module) for n in nodes if isinstance(n, ast.ImportFrom)}}
+def files() -> list[Path]:
+    """The script with all of the package that it imports, at its start or later."""
+    found, ahead = {}, [f"{PACKAGE}.coding_agents.hook"]
+    while ahead:
+        name = ahead.pop()
+        module = SOURCE / f"{name.replace('.', '/')}.py"
+        if name not in found and module.exists():
+            found[name] = module
+            ahead += [each for each in imported(module) if each.startswith(f"{PACKAGE}.")]
+    return list(found.values())
+
+
+def imported(file: Path) -> set[str]:
+    """Modules, and what is imported from them, which may be modules."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {str(node.module)}
+    return found
 
 
 def test_it_imports_the_standard_library_only() -> None:
-    assert imported() <= sys.stdlib_module_names - NEWER
+    assert len(files()) > 5
+    names = {name.partition(".")[0] for file in files() for name in imported(file)}
+    assert names - {PACKAGE} <= sys.stdlib_module_names - NEWER
 
 
 def test_it_has_the_grammar_of_python_3_9() -> None:
-    for file in FILES:
+    for file in [*files(), SOURCE / PACKAGE / "__init__.py"]:
         ast.parse(file.read_text(encoding="utf-8"), feature_version=(3, 9))
 
 
@@ -40,16 +62,22 @@ def test_its_start_imports_neither_http_nor_processes() -> None:
     """They take longer than the rest of a hook that only writes to the spool."""
     script = f"import runpy, sys; runpy.run_path({hook.__file__!r}); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, check=True)
+    slow = {"http.client", "ssl", "subprocess", "asyncio", "hashlib", "pathlib", "dataclasses", "memorybase"}
 
-    assert not {"http.client", "ssl", "subprocess", "asyncio", "memorybase"} & set(done.stdout.split())
+    assert not slow & set(done.stdout.split())
+
+
+def test_every_event_that_is_installed_has_an_answer() -> None:
+    installed = {agent.name: [hook.event for hook in agent.hooks] for agent in agents.agents().values()}
+    assert installed == {name: list(events) for name, events in hosts.HOSTS.items()}
 
 
 def test_a_line_that_is_too_long_is_skipped_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hook, "MAX_LINE_BYTES", 20)
+    monkeypatch.setattr(capture, "MAX_LINE_BYTES", 20)
     long = b"x" * 20 + b'{"n": 1}\n'  # its end alone would be an object
     file = io.BytesIO(b'{"n": 0}\n' + long + b'{"n": 2}\n[]\nno JSON\n' + b'{"n": 3}\n' + b"x" * 50)
 
-    assert [line["n"] for line in hook.lines(file)] == [0, 2, 3]
+    assert [line["n"] for line in capture.lines(file)] == [0, 2, 3]
 
 
 @pytest.fixture
@@ -63,7 +91,7 @@ def posted(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
         requests.append(body["messages"])
         return 201, {"messages": [{"created": True}] * len(body["messages"])}
 
-    monkeypatch.setattr(hook, "call", call)
+    monkeypatch.setattr(memory, "call", call)
     return requests
 
 
@@ -79,7 +107,7 @@ def event_of(transcript: Path, said: str = "") -> dict[str, Any]:
         "session": "s",
         "transcript": str(transcript),
         "said": said,
-        "at": hook.now(),
+        "at": now(),
     }
 
 
@@ -94,9 +122,9 @@ def test_a_turn_is_posted_in_bounded_parts(tmp_path: Path, posted: list[list[Any
     transcript = tmp_path / "t.jsonl"
     write(transcript, *["short"] * 120, *["long " * 6_000] * 10)
 
-    assert hook.send_transcript(configured(tmp_path), event_of(transcript), float("inf")) == 130
-    assert max(len(part) for part in posted) <= hook.BATCH_MESSAGES
-    assert max(sum(len(each["content"]) for each in part) for part in posted) <= hook.BATCH_CHARS + hook.MAX_TEXT
+    assert capture.send_transcript(configured(tmp_path), event_of(transcript), float("inf")) == 130
+    assert max(len(part) for part in posted) <= capture.BATCH_MESSAGES
+    assert max(sum(len(each["content"]) for each in part) for part in posted) <= capture.BATCH_CHARS + MAX_TEXT
 
 
 def test_the_answer_of_a_stop_is_awaited_although_a_later_event_names_none(
@@ -105,18 +133,18 @@ def test_the_answer_of_a_stop_is_awaited_although_a_later_event_names_none(
     transcript = tmp_path / "t.jsonl"
     write(transcript, "I look.")
     for said in ("Late", ""):  # the turn's end, and at once the session's
-        hook.spool(configured(tmp_path), event_of(transcript, said))
-    monkeypatch.setattr(hook, "time", SimpleNamespace(**vars(time) | {"sleep": lambda _: write(transcript, "Late")}))
-    hook.drain(configured(tmp_path))
+        spool.spool(configured(tmp_path), event_of(transcript, said))
+    monkeypatch.setattr(capture, "time", SimpleNamespace(**vars(time) | {"sleep": lambda _: write(transcript, "Late")}))
+    spool.drain(configured(tmp_path))
 
     assert [message["content"] for part in posted for message in part] == ["I look.", "Late"]
 
 
 def test_a_second_process_sends_nothing(tmp_path: Path, posted: list[list[Any]]) -> None:
     write(tmp_path / "t.jsonl", "One")
-    hook.spool(configured(tmp_path), event_of(tmp_path / "t.jsonl"))
-    with hook.locked(str(tmp_path / "lock")):
-        hook.drain(configured(tmp_path))
+    spool.spool(configured(tmp_path), event_of(tmp_path / "t.jsonl"))
+    with locked(str(tmp_path / "lock")):
+        spool.drain(configured(tmp_path))
 
     assert posted == []
     assert len(list((tmp_path / "spool").iterdir())) == 1
@@ -129,32 +157,32 @@ def test_what_comes_while_a_process_sends_is_sent_by_it(
     write(first, "One")
     write(second, "Two")
     config = configured(tmp_path)
-    hook.spool(config, event_of(first))
-    call = hook.call
+    spool.spool(config, event_of(first))
+    call = memory.call
 
     def call_while_another_hook_runs(*arguments: Any) -> tuple[int, Any]:
         if not posted:
-            hook.spool(config, event_of(second))
-            with hook.locked(str(tmp_path / "lock")) as held:
+            spool.spool(config, event_of(second))
+            with locked(str(tmp_path / "lock")) as held:
                 assert not held  # so the process that this hook starts ends at once
         return call(*arguments)
 
-    monkeypatch.setattr(hook, "call", call_while_another_hook_runs)
-    hook.drain(config)
+    monkeypatch.setattr(memory, "call", call_while_another_hook_runs)
+    spool.drain(config)
 
     assert [message["content"] for part in posted for message in part] == ["One", "Two"]
     assert list((tmp_path / "spool").iterdir()) == []
 
 
 def test_places_of_the_oldest_transcripts_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hook, "MAX_FILES", 4)
+    monkeypatch.setattr(capture, "MAX_PLACES", 4)
     folder = tmp_path / "transcripts"
     for number in range(5):
-        hook.write_json(str(folder / f"{9 - number}.json"), {"number": number})
+        write_json(str(folder / f"{9 - number}.json"), {"number": number})
         os.utime(folder / f"{9 - number}.json", (number, number))
-    hook.Capture({"state_dir": str(tmp_path)}, {"agent": "codex", "transcript": "new"})
+    capture.Capture({"state_dir": str(tmp_path)}, {"agent": "codex", "transcript": "new"})
 
-    assert sorted(hook.read_json(str(path))["number"] for path in folder.iterdir()) == [3, 4]
+    assert sorted(read_json(str(path))["number"] for path in folder.iterdir()) == [3, 4]
 
 
 @pytest.mark.parametrize("is_worktree", [False, True])
@@ -166,9 +194,9 @@ def test_project_and_branch_are_those_of_the_repository(tmp_path: Path, *, is_wo
     if is_worktree:
         (tmp_path / "shop" / ".git").write_text(f"gitdir: {git}\n")
 
-    assert hook.project_of(str(tmp_path / "shop" / "src")) == (str(tmp_path / "shop"), "feature/cart")
-    assert hook.project_of(str(tmp_path)) == (str(tmp_path), "")
-    assert hook.project_of("") == ("", "")
+    assert project_of(str(tmp_path / "shop" / "src")) == (str(tmp_path / "shop"), "feature/cart")
+    assert project_of(str(tmp_path)) == (str(tmp_path), "")
+    assert project_of("") == ("", "")
 
 
 def test_a_hit_that_was_corrected_later_says_so() -> None:
@@ -178,7 +206,7 @@ def test_a_hit_that_was_corrected_later_says_so() -> None:
         {"snippet": "I never sailed.", "corrected_by": {"kind": "denial", "was": None, "now": None}},
         {"snippet": "It takes 250 ms.", "corrected_by": None},
     ]
-    assert [line.partition("] ")[2] for line in hook.describe(hits).splitlines()[1:]] == [
+    assert [line.partition("] ")[2] for line in describe(hits).splitlines()[1:]] == [
         "It takes 300 ms. (corrected later: was 300 ms, now 250 ms)",
         "I never sailed. (a later message says the opposite)",
         "It takes 250 ms.",
