@@ -1,8 +1,7 @@
-"""Integrations that the server itself serves or installs. Adapters for frameworks are in the Python client,
-memorybase_client.integrations.
+"""Integrations that the server itself serves. Adapters for frameworks, importers and hooks are in the Python client.
 
 spans          conversations in OpenTelemetry spans, for the API
-coding_agents  hooks of Claude Code, Codex and Cursor, for the command line: capture sessions, recall at each prompt
+coding_agents  the path at which hooks that were installed earlier look for their script
 """
 
 from __future__ import annotations

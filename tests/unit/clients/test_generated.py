@@ -158,7 +158,7 @@ COPIES_OF_MIN_SCORE = {
     "clients/langflow/recall.py": r"^MIN_SCORE = (\S+)",
     "clients/dify/tools/recall.py": r"^MIN_SCORE = (\S+)",
     "clients/dify/tools/recall.yaml": r"- name: min_score\n(?:    .*\n)*?    default: (\S+)",
-    "memorybase/integrations/coding_agents/hook.py": r"^MIN_SCORE = (\S+)",
+    "clients/python/src/memorybase_client/coding_agents/recall.py": r"^MIN_SCORE = (\S+)",
 }
 
 
