@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from functools import partial
-from weakref import WeakKeyDictionary
 
 from memorybase import errors, idempotency
 from memorybase.audit import chain
@@ -17,7 +16,6 @@ from memorybase.conversation.node_object_memory import node_memory as node_objec
 from memorybase.conversation.summarizers import job as summary_job
 from memorybase.database import clock
 from memorybase.database.due import change_if_due
-from memorybase.database.engine import Database
 from memorybase.facts import distill
 from memorybase.ingestion import build, recovery
 from memorybase.keyword_index import orphans, packing
@@ -49,16 +47,18 @@ SELDOM_SECONDS = 600.0
 
 LIMIT = 500  # sessions that one pass looks at; the next pass continues after them
 
-_reached: WeakKeyDictionary[Database, SessionBehind] = WeakKeyDictionary()
+
+@dataclass(slots=True)
+class _Reached:
+    session: SessionBehind | None = None
 
 
 def mark_passed(services: Services) -> int:
     """Mark sessions that every memory base has passed, and return their number."""
-    database = services.database
+    database, reached = services.database, services.state.of(_Reached)
     with database.reading() as db:
-        found = pending.sessions_behind(db, _reached.pop(database, None), LIMIT)
-    if len(found) == LIMIT:
-        _reached[database] = found[-1]
+        found = pending.sessions_behind(db, reached.session, LIMIT)
+    reached.session = found[-1] if len(found) == LIMIT else None
     passed = [each for each in found if each.is_passed]
     if not passed:
         return 0
