@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Annotated, NamedTuple
+from typing import Annotated
 from uuid import UUID
-from weakref import WeakKeyDictionary
 
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.cache import Cache
 from memorybase.database import clock
-from memorybase.database.engine import Database
 from memorybase.database.paging import AnyRow
 from memorybase.described import ExternalId, Id
 from memorybase.models import Capture
@@ -30,6 +28,9 @@ from memorybase.services import Services
 MAX_FLOWS = 500  # the flows with the latest captures are counted
 SHOWN_FLOWS = 10
 SHOWN_RUNS = 5
+# An answer is kept for ten times as long as it took, so that any number of open pages costs a tenth of a core at most.
+KEEP_FACTOR = 10
+MAX_KEPT = 100
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -123,33 +124,22 @@ class Overview:
     latest_runs: Annotated[list[LatestRun], Field(description="The latest runs, newest first.")]
 
 
-class _Kept(NamedTuple):
-    overview: Overview
-    until: float
+class _Answers(Cache[tuple[UUID, Window], Overview]):
+    """By user and window."""
 
-
-# Of each database: by user and window. An answer is kept for ten times as long as it took, so that any number of open
-# pages costs a tenth of a core at most.
-_kept: WeakKeyDictionary[Database, dict[tuple[UUID, Window], _Kept]] = WeakKeyDictionary()
-_lock = threading.Lock()
-KEEP_FACTOR = 10
-MAX_KEPT = 100
+    def __init__(self) -> None:
+        super().__init__(MAX_KEPT)
 
 
 def overview(services: Services, user_id: UUID, window: Window = Window.DAY) -> Overview:
     """A constant number of queries. The answer may be a few seconds old if it takes long to compute."""
-    with _lock:
-        kept = _kept.setdefault(services.database, {})
-        found = kept.get((user_id, window))
+    answers = services.state.of(_Answers)
+    found = answers.get((user_id, window))
+    if found is not None:
+        return found
     started = time.monotonic()
-    if found is not None and started < found.until:
-        return found.overview
     made = compute(services, user_id, window)
-    ended = time.monotonic()
-    with _lock:
-        if len(kept) >= MAX_KEPT:
-            kept.clear()
-        kept[user_id, window] = _Kept(made, ended + KEEP_FACTOR * (ended - started))
+    answers.put((user_id, window), made, KEEP_FACTOR * (time.monotonic() - started))
     return made
 
 

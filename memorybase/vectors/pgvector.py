@@ -17,6 +17,7 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from memorybase.cache import Cache
 from memorybase.database import postgresql
 from memorybase.database.engine import Database
 from memorybase.errors import (
@@ -125,7 +126,7 @@ class PgVectorStore:
         self._database = Database(url, pool_size=pool_size)
         self._engine = self._database.engine
         self._single = self._engine.execution_options(isolation_level="AUTOCOMMIT")
-        self._known: dict[UUID, Collection] = {}
+        self._known: Cache[UUID, Collection] = Cache(KNOWN_COLLECTIONS)
         self._index_above = index_above
         self._indexes = indexes.Indexes(self._engine, above=index_above)
 
@@ -405,9 +406,7 @@ class PgVectorStore:
         if known is None:
             known = self._look_up(ref)
             if known.dimension is not None:
-                if len(self._known) >= KNOWN_COLLECTIONS:
-                    self._known.clear()
-                self._known[ref.id] = known
+                self._known.put(ref.id, known)
         return known
 
     def _look_up(self, ref: CollectionRef) -> Collection:
@@ -418,11 +417,11 @@ class PgVectorStore:
 
     def _has_moved(self, ref: CollectionRef, collection: Collection) -> bool:
         """Look the collection up again. Raises CollectionMissing."""
-        self._known.pop(ref.id, None)
+        self._known.drop(ref.id)
         return self._find(ref) != collection
 
     def _missing(self, ref: CollectionRef) -> CollectionMissing:
-        self._known.pop(ref.id, None)
+        self._known.drop(ref.id)
         return CollectionMissing()
 
     def _of_dimension(self, ref: CollectionRef, dimension: int) -> Collection:

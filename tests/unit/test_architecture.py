@@ -22,6 +22,7 @@ LAYERS: dict[str, set[str]] = {
     "ground": {
         "memorybase",
         "memorybase.settings",
+        "memorybase.cache",
         "memorybase.caveats",
         "memorybase.deadlines",
         "memorybase.described",
