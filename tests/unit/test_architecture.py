@@ -23,6 +23,7 @@ LAYERS: dict[str, set[str]] = {
         "memorybase",
         "memorybase.settings",
         "memorybase.cache",
+        "memorybase.circuit",
         "memorybase.caveats",
         "memorybase.deadlines",
         "memorybase.described",
