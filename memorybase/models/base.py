@@ -54,11 +54,6 @@ Json = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresq
 BigId = BigInteger().with_variant(Integer(), "sqlite")
 
 
-def partial_index(name: str, *columns: str, where: str, unique: bool = False) -> Index:
-    """An index of the rows with this condition, on both databases."""
-    return Index(name, *columns, unique=unique, postgresql_where=text(where), sqlite_where=text(where))
-
-
 class Capture(enum.StrEnum):
     """Which messages count toward thresholds and are embedded."""
 
@@ -143,3 +138,8 @@ class Base(DeclarativeBase):
         }
     )
     type_annotation_map = {datetime: UtcDateTime(), dict[str, Any]: Json, str: Text()}  # noqa: RUF012 - SQLAlchemy's hook
+
+
+def partial_index(name: str, *columns: str, where: str, unique: bool = False) -> Index:
+    """An index of the rows with this condition, on both databases."""
+    return Index(name, *columns, unique=unique, postgresql_where=text(where), sqlite_where=text(where))

@@ -124,6 +124,17 @@ _COMPARE_AND_ADVANCE = (
     .returning(*_ROW_COLUMNS)
 )
 
+_UNIQUE = ["memory_base_id", "session_id", "generation"]
+_IN_SESSIONS: sa.BindParameter[str] = sa.bindparam("sessions", expanding=True)
+_NEW: dict[str, Any] = {
+    "memory_base_id": sa.bindparam("base", type_=_COLUMNS.memory_base_id.type),
+    "generation": sa.bindparam("written", type_=_COLUMNS.generation.type),
+    **dict.fromkeys(("build_seq", "total_processed", "total_chunks", "epoch", "dirty", "repaired"), sa.literal(0)),
+}
+
+# Each after those that refer to it; then nothing refers to the session's rows.
+OF_PROGRESS: tuple[type[Any], ...] = (TokenVectors, MapPoint, LedgerEntry, DeadLetter, IngestionJob)
+
 
 def write_generation(base: BaseRow) -> int:
     """The generation that ingestion writes to: the build while there is one."""
@@ -178,15 +189,6 @@ def _write(
 
 def _dialect(db: OrmSession) -> str:
     return db.get_bind().dialect.name
-
-
-_UNIQUE = ["memory_base_id", "session_id", "generation"]
-_IN_SESSIONS: sa.BindParameter[str] = sa.bindparam("sessions", expanding=True)
-_NEW: dict[str, Any] = {
-    "memory_base_id": sa.bindparam("base", type_=_COLUMNS.memory_base_id.type),
-    "generation": sa.bindparam("written", type_=_COLUMNS.generation.type),
-    **dict.fromkeys(("build_seq", "total_processed", "total_chunks", "epoch", "dirty", "repaired"), sa.literal(0)),
-}
 
 
 @lru_cache
@@ -537,10 +539,6 @@ def chunks_of_generation(db: OrmSession, base_id: UUID, generation: int) -> int:
     """Number of chunks that the generation's collection must hold."""
     mine = (Progress.memory_base_id == base_id, Progress.generation == generation)
     return int(db.scalar(sa.select(sa.func.sum(Progress.total_chunks)).where(*mine)) or 0)
-
-
-# Each after those that refer to it; then nothing refers to the session's rows.
-OF_PROGRESS: tuple[type[Any], ...] = (TokenVectors, MapPoint, LedgerEntry, DeadLetter, IngestionJob)
 
 
 def pending_targets(db: OrmSession, base: MemoryBase, session_ids: list[str]) -> dict[str, int]:

@@ -50,6 +50,17 @@ from memorybase.vectors.store import (
 
 _COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
+BATCH = 1_000  # records or ids in one statement
+ID_PAGE = 5_000
+KNOWN_COLLECTIONS = 10_000
+INDEX_ABOVE = 5_000  # records in a collection; searching this many without an index takes milliseconds
+# A record is reached by any vector this near: two computations of one text's vector may differ.
+SAME_DISTANCE = 1e-3
+# A query for a vector that is stored nearly always finds it with little effort; it is repeated with that of a search.
+EF_SEARCH_OF_ITSELF = 20
+NOTHING = (0,)  # what a write or a count returns where the collection is not
+MAX_MOVES = 5  # during one call; each takes as long as building an index
+
 
 def condition(where: Mapping[str, Any] | None, parameters: dict[str, Any]) -> str:
     """The filter as SQL, with its values added to the parameters. Raises VectorRejected for an unknown filter."""
@@ -102,18 +113,6 @@ def _parameter(value: Any, parameters: dict[str, Any]) -> str:
     name = f"filter_{len(parameters)}"
     parameters[name] = value
     return f"%({name})s"
-
-
-BATCH = 1_000  # records or ids in one statement
-ID_PAGE = 5_000
-KNOWN_COLLECTIONS = 10_000
-INDEX_ABOVE = 5_000  # records in a collection; searching this many without an index takes milliseconds
-# A record is reached by any vector this near: two computations of one text's vector may differ.
-SAME_DISTANCE = 1e-3
-# A query for a vector that is stored nearly always finds it with little effort; it is repeated with that of a search.
-EF_SEARCH_OF_ITSELF = 20
-NOTHING = (0,)  # what a write or a count returns where the collection is not
-MAX_MOVES = 5  # during one call; each takes as long as building an index
 
 
 class PgVectorStore:

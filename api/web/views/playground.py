@@ -14,6 +14,7 @@ from starlette.datastructures import QueryParams
 from api.web.playground import asked as asking
 from api.web.playground import code, given, shown
 from api.web.playground.asked import Asked, Setting
+from api.web.playground.compare import moves
 from api.web.rendering import address
 from api.web.visits import Visit, Visitor
 from memorybase import errors, labels
@@ -28,28 +29,9 @@ from memorybase.queries.session_lists import SessionFilter
 from memorybase.read_models import memory_bases, sessions, titles
 from memorybase.read_models.memory_bases import MemoryBaseView
 from memorybase.search import search, weights
-from memorybase.search.scoring import PartWeights
+from memorybase.search.part_weights import PartWeights
 from memorybase.search.search import SearchResults
 from memorybase.services import Services
-
-SAME, NEW, GONE = "", "new", "gone"
-
-
-def moves(a: Sequence[UUID], b: Sequence[UUID]) -> tuple[dict[UUID, str], dict[UUID, str]]:
-    """For each result of A and of B how its place differs in B: ▲2, ▼1, new (in B alone), gone (in A alone)."""
-    places = {message_id: place for place, message_id in enumerate(a)}
-    of_b = {message_id: _move(places.get(message_id), place) for place, message_id in enumerate(b)}
-    of_a = {message_id: of_b.get(message_id, GONE) for message_id in a}
-    return of_a, of_b
-
-
-def _move(before: int | None, now: int) -> str:
-    if before is None:
-        return NEW
-    if before == now:
-        return SAME
-    return f"▲{before - now}" if before > now else f"▼{now - before}"
-
 
 router = APIRouter(include_in_schema=False)
 

@@ -38,6 +38,8 @@ MODELS = 16  # whose cosine of unrelated texts is kept
 
 NOTHING = Sought(frozenset())
 
+OPPOSITE = "Another message says the opposite"
+
 
 def sought_by(services: Services, request: SearchRequest) -> Sought:
     """The values that later messages can correct for this request; none outside of hybrid search, or if it is turned
@@ -169,9 +171,6 @@ def _cosine_of_unrelated(embedder: Embedder) -> float:
     vectors = embedder.embed([passage for _, passage in PAIRS])
     cosines = vectors @ vectors.T
     return float(cosines[~np.eye(len(cosines), dtype=bool)].mean())
-
-
-OPPOSITE = "Another message says the opposite"
 
 
 class Values(Protocol):
