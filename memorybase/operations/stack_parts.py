@@ -173,17 +173,17 @@ class _Watch:
             since = self._away_since.get(name)
         words, part = WORDS[name], seen.part
         return PartView(
-            name,
-            words.label,
-            words.purpose,
-            words.stops,
-            command_for(services.settings, name),
-            part.ok,
-            part.problem,
-            since,
-            part.latency_seconds,
-            part.alive,
-            part.age_seconds,
+            name=name,
+            label=words.label,
+            purpose=words.purpose,
+            stops=words.stops,
+            command=command_for(services.settings, name),
+            ok=part.ok,
+            problem=part.problem,
+            since=since,
+            latency_seconds=part.latency_seconds,
+            alive=part.alive,
+            age_seconds=part.age_seconds,
         )
 
 
