@@ -58,8 +58,8 @@ _types: dict[type[Any], TypeAdapter[Any]] = {}  # of answers: making one takes a
 
 
 @dataclass(slots=True)
-class ModelCache:
-    """A request that is carried out under its key."""
+class KeyedRequest:
+    """A request with a key, while it is carried out."""
 
     operation: str
     claim: Claim
@@ -91,20 +91,20 @@ def keeping(
 ) -> Callable[[OrmSession, Result], None] | None:
     """A callback for an operation to run before it commits: it stores the answer and headers that `answer_of` returns.
     None for a request without a key."""
-    running: ModelCache | None = getattr(request.state, "once", None)
-    if running is None:
+    keyed: KeyedRequest | None = getattr(request.state, "keyed_request", None)
+    if keyed is None:
         return None
 
     def keep(db: OrmSession, result: Result) -> None:
-        running.keep(db, status, *answer_of(db, result))
+        keyed.keep(db, status, *answer_of(db, result))
 
     return keep
 
 
 def operation_id(request: Request) -> UUID | None:
     """An id that is the same in each attempt at a request with a key, to derive ids from."""
-    running: ModelCache | None = getattr(request.state, "once", None)
-    return None if running is None else running.claim.operation_id
+    keyed: KeyedRequest | None = getattr(request.state, "keyed_request", None)
+    return None if keyed is None else keyed.claim.operation_id
 
 
 def replayed(request: Request) -> dict[str, Any] | None:
@@ -127,7 +127,7 @@ async def _answered(operation: str, handler: Handler, request: Request) -> Respo
     claimed = await run_in_threadpool(idempotency.claim, services, user_id, key, fingerprint)
     if isinstance(claimed, Answer):
         return await _replay(operation, handler, request, claimed)
-    running = request.state.once = ModelCache(operation, claimed)
+    keyed = request.state.keyed_request = KeyedRequest(operation, claimed)
     renewing = asyncio.create_task(_renew(services, claimed))
     try:
         response = await handler(request)
@@ -136,11 +136,11 @@ async def _answered(operation: str, handler: Handler, request: Request) -> Respo
         raise
     finally:
         renewing.cancel()
-    if running.kept is None:
+    if keyed.kept is None:
         location = response.headers.get("location")
-        running.kept = _stored(operation, response.status_code, bytes(response.body), location)
-        await _keep_afterwards(services, running)
-    return response if operation in LEFT_OUT else _response(running.kept)
+        keyed.kept = _stored(operation, response.status_code, bytes(response.body), location)
+        await _keep_afterwards(services, keyed)
+    return response if operation in LEFT_OUT else _response(keyed.kept)
 
 
 async def _replay(operation: str, handler: Handler, request: Request, answer: Answer) -> Response:
@@ -208,10 +208,10 @@ async def _release(services: Services, claimed: Claim, *, was_rejected: bool) ->
         await run_in_threadpool(idempotency.release, services, claimed, was_rejected=was_rejected)
 
 
-async def _keep_afterwards(services: Services, running: ModelCache) -> None:
-    if running.kept is None:
+async def _keep_afterwards(services: Services, keyed: KeyedRequest) -> None:
+    if keyed.kept is None:
         return
     try:
-        await run_in_threadpool(idempotency.keep_afterwards, services, running.claim, running.kept)
+        await run_in_threadpool(idempotency.keep_afterwards, services, keyed.claim, keyed.kept)
     except errors.EnvironmentFailure as error:  # what was asked for is done
-        log.warning("answer_not_kept", operation=running.operation, error_code=error.code)
+        log.warning("answer_not_kept", operation=keyed.operation, error_code=error.code)

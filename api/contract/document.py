@@ -54,44 +54,6 @@ PROPERTIES: dict[str, Any] = {
 _KEPT = ("title", "description", "default")
 _REF = "#/components/schemas/{model}"
 
-
-def add_types(document: dict[str, Any]) -> None:
-    """Add the schemas, and replace those of the properties."""
-    properties = PROPERTIES | {
-        # Once the routes are there: those of a feature bring its errors.
-        "ErrorBody.code": Annotated[str, WithJsonSchema({"type": "string", "enum": failures.codes()})]
-    }
-    types = SCHEMAS | properties
-    described, definitions = TypeAdapter.json_schemas(
-        [(name, "validation", TypeAdapter(each)) for name, each in types.items()], ref_template=_REF
-    )
-    schemas = document["components"]["schemas"]
-    for name, schema in definitions["$defs"].items():
-        if name not in schemas:  # those of FastAPI are of what is answered
-            schemas[name] = schema
-            for each in schema.get("properties", {}).values():
-                each.pop("title", None)
-    schemas["ChatMemoryLine"]["properties"] |= schemas["ChatMemoryConfig"]["properties"]
-    for place in properties:
-        owner, _, name = place.partition(".")
-        stated = schemas[owner]["properties"][name]
-        kept = {key: stated[key] for key in _KEPT if key in stated}
-        schemas[owner]["properties"][name] = kept | described[place, "validation"]
-    _refer(document)
-
-
-def _refer(part: Any) -> None:
-    """Replace what api.schemas.described left by a reference."""
-    if isinstance(part, dict):
-        if (name := part.pop("x-schema", None)) is not None:
-            part["$ref"] = _REF.format(model=name)
-        for each in part.values():
-            _refer(each)
-    elif isinstance(part, list):
-        for each in part:
-            _refer(each)
-
-
 _INTEGER, _TEXT = {"type": "integer", "minimum": 0}, {"type": "string"}
 HEADERS: dict[str, dict[str, Any]] = {
     idempotency.REPLAYED: {
@@ -132,6 +94,93 @@ KEY: dict[str, Any] = {
 # The Location of a sign-in link would put its token into logs of headers.
 WITHOUT_LOCATION = frozenset({"create_sign_in_link"})
 
+_RANGES = {"4XX": "Rejected", "5XX": "Failed"}
+_ERRORS = {
+    "401": ("Unauthorized", "A valid API key is required."),
+    "403": ("Forbidden", "A valid API key is required."),
+    "404": ("NotFound", "What the request names does not exist."),
+    "409": ("Conflict", "The request conflicts with the stored state."),
+    "422": ("Invalid", "A field of the request is invalid."),
+    "429": ("RateLimited", "Too many calls. Retry after the time in Retry-After."),
+    "503": ("Unavailable", "A part that the call needs is unavailable. Retry after the time in Retry-After."),
+}
+_RETRYABLE = {"409", "429", "503"}
+# An operation that names one of these, or anything in its path, is 404 if it does not exist.
+_NAMES = {"flow_id", "memory_base_id", "knowledge_id"}
+_WITHOUT_404 = {"put_flow", "act_on_messages"}  # creates it; has a result for each message
+
+SERVERS: list[dict[str, Any]] = [
+    {"url": "/", "description": "The server that this document was read from."},
+    {"url": "http://127.0.0.1:8000", "description": "A stack on this machine, started with `memorybase up`."},
+]
+
+# In the order of a reader who starts with a flow.
+TAGS: list[dict[str, Any]] = [
+    {"name": "flows", "description": "Flows, and the capture of their runs."},
+    {"name": "traces", "description": "OpenTelemetry spans of model calls, whose conversations are captured."},
+    {"name": "messages", "description": "Stored messages: list, read, edit, delete."},
+    {"name": "sessions", "description": "Sessions: list, rename, delete, and erase an end user."},
+    {"name": "history", "description": "The history that a model reads, node executions, and what each run received."},
+    {"name": "context", "description": "History, summary, standing statements and recalled memories in one budget."},
+    {"name": "standing statements", "description": "What end users ask for or prefer: list, correct, delete."},
+    {"name": "summaries", "description": "Summaries of sessions."},
+    {"name": "chat memories", "description": "Memory of a flow's Chat Memory nodes, with a log for each chat."},
+    {"name": "memories", "description": "Memory bases: their settings, progress, dead letters and search weights."},
+    {"name": "facts", "description": "What a language model derives from messages: turn it on, list, search, delete."},
+    {"name": "search", "description": "Search in one memory base, in several, in all of a flow, or in all."},
+    {"name": "retention", "description": "Legal holds, and what expires: what would be deleted and what was."},
+    {"name": "labels", "description": "Which results are right or wrong for a question, to measure searches on."},
+    {"name": "dify", "description": "Dify's External Knowledge API."},
+    {"name": "knowledge bases", "description": "Named collections of documents, and those of memory bases."},
+    {"name": "overview", "description": "Everything in one look, and what needs a person."},
+    {"name": "jobs", "description": "Jobs that ingest, repair and regenerate: list, wait, watch, cancel."},
+    {"name": "dead letters", "description": "Messages that could not be embedded: list, group, retry, discard."},
+    {"name": "portability", "description": "Export and import of everything captured, as JSON lines."},
+    {"name": "workers", "description": "What the workers of the installation hold."},
+    {"name": "keys", "description": "API keys, their scopes and limits."},
+    {"name": "audit", "description": "Who changed or read what, when, and from where."},
+    {"name": "sign-in", "description": "Links that sign a browser in to the web page."},
+    {"name": "health", "description": "Liveness and readiness, without a key."},
+    {"name": "metrics", "description": "Metrics for Prometheus."},
+]
+
+
+def add_types(document: dict[str, Any]) -> None:
+    """Add the schemas, and replace those of the properties."""
+    properties = PROPERTIES | {
+        # Once the routes are there: those of a feature bring its errors.
+        "ErrorBody.code": Annotated[str, WithJsonSchema({"type": "string", "enum": failures.codes()})]
+    }
+    types = SCHEMAS | properties
+    described, definitions = TypeAdapter.json_schemas(
+        [(name, "validation", TypeAdapter(each)) for name, each in types.items()], ref_template=_REF
+    )
+    schemas = document["components"]["schemas"]
+    for name, schema in definitions["$defs"].items():
+        if name not in schemas:  # those of FastAPI are of what is answered
+            schemas[name] = schema
+            for each in schema.get("properties", {}).values():
+                each.pop("title", None)
+    schemas["ChatMemoryLine"]["properties"] |= schemas["ChatMemoryConfig"]["properties"]
+    for place in properties:
+        owner, _, name = place.partition(".")
+        stated = schemas[owner]["properties"][name]
+        kept = {key: stated[key] for key in _KEPT if key in stated}
+        schemas[owner]["properties"][name] = kept | described[place, "validation"]
+    _refer(document)
+
+
+def _refer(part: Any) -> None:
+    """Replace what api.schemas.described left by a reference."""
+    if isinstance(part, dict):
+        if (name := part.pop("x-schema", None)) is not None:
+            part["$ref"] = _REF.format(model=name)
+        for each in part.values():
+            _refer(each)
+    elif isinstance(part, list):
+        for each in part:
+            _refer(each)
+
 
 def add_headers(document: dict[str, Any]) -> None:
     """Say which headers each answer has, and which operations take a key."""
@@ -155,22 +204,6 @@ def _names(operation: dict[str, Any], status: str) -> list[str]:
     if status == "201" and operation["operationId"] not in WITHOUT_LOCATION:
         names.append("Location")
     return names
-
-
-_RANGES = {"4XX": "Rejected", "5XX": "Failed"}
-_ERRORS = {
-    "401": ("Unauthorized", "A valid API key is required."),
-    "403": ("Forbidden", "A valid API key is required."),
-    "404": ("NotFound", "What the request names does not exist."),
-    "409": ("Conflict", "The request conflicts with the stored state."),
-    "422": ("Invalid", "A field of the request is invalid."),
-    "429": ("RateLimited", "Too many calls. Retry after the time in Retry-After."),
-    "503": ("Unavailable", "A part that the call needs is unavailable. Retry after the time in Retry-After."),
-}
-_RETRYABLE = {"409", "429", "503"}
-# An operation that names one of these, or anything in its path, is 404 if it does not exist.
-_NAMES = {"flow_id", "memory_base_id", "knowledge_id"}
-_WITHOUT_404 = {"put_flow", "act_on_messages"}  # creates it; has a result for each message
 
 
 def add_errors(document: dict[str, Any]) -> None:
@@ -226,42 +259,6 @@ def _described(any_error: dict[str, Any], status: str, text: str) -> dict[str, A
 
 def _ref(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/responses/{name}"}
-
-
-SERVERS: list[dict[str, Any]] = [
-    {"url": "/", "description": "The server that this document was read from."},
-    {"url": "http://127.0.0.1:8000", "description": "A stack on this machine, started with `memorybase up`."},
-]
-
-# In the order of a reader who starts with a flow.
-TAGS: list[dict[str, Any]] = [
-    {"name": "flows", "description": "Flows, and the capture of their runs."},
-    {"name": "traces", "description": "OpenTelemetry spans of model calls, whose conversations are captured."},
-    {"name": "messages", "description": "Stored messages: list, read, edit, delete."},
-    {"name": "sessions", "description": "Sessions: list, rename, delete, and erase an end user."},
-    {"name": "history", "description": "The history that a model reads, node executions, and what each run received."},
-    {"name": "context", "description": "History, summary, standing statements and recalled memories in one budget."},
-    {"name": "standing statements", "description": "What end users ask for or prefer: list, correct, delete."},
-    {"name": "summaries", "description": "Summaries of sessions."},
-    {"name": "chat memories", "description": "Memory of a flow's Chat Memory nodes, with a log for each chat."},
-    {"name": "memories", "description": "Memory bases: their settings, progress, dead letters and search weights."},
-    {"name": "facts", "description": "What a language model derives from messages: turn it on, list, search, delete."},
-    {"name": "search", "description": "Search in one memory base, in several, in all of a flow, or in all."},
-    {"name": "retention", "description": "Legal holds, and what expires: what would be deleted and what was."},
-    {"name": "labels", "description": "Which results are right or wrong for a question, to measure searches on."},
-    {"name": "dify", "description": "Dify's External Knowledge API."},
-    {"name": "knowledge bases", "description": "Named collections of documents, and those of memory bases."},
-    {"name": "overview", "description": "Everything in one look, and what needs a person."},
-    {"name": "jobs", "description": "Jobs that ingest, repair and regenerate: list, wait, watch, cancel."},
-    {"name": "dead letters", "description": "Messages that could not be embedded: list, group, retry, discard."},
-    {"name": "portability", "description": "Export and import of everything captured, as JSON lines."},
-    {"name": "workers", "description": "What the workers of the installation hold."},
-    {"name": "keys", "description": "API keys, their scopes and limits."},
-    {"name": "audit", "description": "Who changed or read what, when, and from where."},
-    {"name": "sign-in", "description": "Links that sign a browser in to the web page."},
-    {"name": "health", "description": "Liveness and readiness, without a key."},
-    {"name": "metrics", "description": "Metrics for Prometheus."},
-]
 
 
 def completed(document: dict[str, Any]) -> dict[str, Any]:

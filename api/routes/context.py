@@ -15,7 +15,7 @@ from memorybase.conversation.session_memory.presets import PRESETS, SessionPrese
 from memorybase.conversation.standing import StandingOptions
 from memorybase.conversation.summarizers.llm import checked_name
 from memorybase.conversation.view.token_counters import counter_for
-from memorybase.search.scoring import PartWeights
+from memorybase.search.part_weights import PartWeights
 
 router = keyed_router("context")
 

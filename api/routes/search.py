@@ -13,8 +13,8 @@ from memorybase.caveats import Caveat
 from memorybase.facts.for_search import facts_for_search
 from memorybase.facts.recall import FactHit
 from memorybase.search import search
+from memorybase.search.part_weights import PartWeights
 from memorybase.search.request import SearchRequest
-from memorybase.search.scoring import PartWeights
 from memorybase.search.search import search_several, why_nothing
 from memorybase.services import Services
 

@@ -7,7 +7,7 @@ HTML from the server: Jinja2 renders, htmx replaces parts of a page, one script 
     rendering        Jinja2: filters and globals of all templates
     responses        a whole page, a live part, a redirect with a notice
     deadlines        how long a page waits for a part that may hang
-    same_origin      refuses what other sites cause
+    same_origin      refuses what other sites cause; csrf: the token in each form
     sign_in          signing in and out
     problems         error pages
     views/           one module for each view; templates/ has one file for each, components/ their macros

@@ -24,6 +24,8 @@ LAYERS: dict[str, set[str]] = {
     "ground": {
         "memorybase",
         "memorybase.settings",
+        "memorybase.cache",
+        "memorybase.circuit",
         "memorybase.caveats",
         "memorybase.deadlines",
         "memorybase.described",

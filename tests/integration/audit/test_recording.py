@@ -17,7 +17,7 @@ from harness.api import Api, open_api, settings_in
 from harness.rows import each_row
 from harness.statements import recorded
 
-from api.web import site, visits
+from api.web import csrf, site
 from api.web.audited import WITHOUT_CONTENT
 from api.web.views import ROUTERS
 from api.web.visits import COOKIE
@@ -230,13 +230,13 @@ class Browser:
         app = api.client.app
         self._client = TestClient(app, follow_redirects=False, headers=headers, client=(address, 1))
         self.signed_in = self._client.post("/ui/sign-in", data={"key": api.secret})
-        self.token = visits.issue(self._client.cookies.get(COOKIE, ""))
+        self.token = csrf.issue(self._client.cookies.get(COOKIE, ""))
 
     def get(self, path: str, **headers: str) -> Any:
         return self._client.get(f"/ui{path}", headers=headers)
 
     def post(self, path: str, **fields: str) -> Any:
-        return self._client.post(f"/ui{path}", data={**fields, visits.FIELD: self.token})
+        return self._client.post(f"/ui{path}", data={**fields, csrf.FIELD: self.token})
 
 
 @pytest.fixture

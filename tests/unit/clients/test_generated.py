@@ -27,7 +27,7 @@ from packaging.version import Version
 import memorybase
 from api import failures
 from memorybase import errors, features
-from memorybase.search.scoring import MIN_SCORE
+from memorybase.search.bands import MIN_SCORE
 
 ROOT = Path(__file__).parents[3]
 PROJECT = ROOT / "clients" / "python"
