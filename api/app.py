@@ -25,6 +25,7 @@ from api.idempotency import HEADER, REPLAYED
 from api.limits import Gate
 from api.locations import PREFIX
 from api.middleware import REQUEST_ID, EncodedIds, RequestContext
+from api.operations import policies
 from api.proxy_user import ProxyUser
 from api.request_metrics import RequestMetrics
 from api.routes import ROUTERS
@@ -45,7 +46,7 @@ DESCRIPTION = "Memory for LLM flows: capture runs, search their messages, build 
 class Api(FastAPI):
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
-            self.openapi_schema = contract.completed(super().openapi())
+            self.openapi_schema = contract.completed(super().openapi(), policies(ROUTERS))
         return self.openapi_schema
 
 
