@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fastapi.routing import APIRoute
 from harness.contract import CONTRACT
 from harness.operations import ALL, KEYED
 
@@ -13,6 +14,7 @@ from api.contract.parts import operations
 from api.deps import KeyedRoute, Reader, Writer, keyed_router
 from api.key_limits import FLOW_IN_PATH, REFUSED
 from api.operations import Policy, operation, policy_of
+from api.web.views import VIEWS
 
 OPERATION_IDS = {each["operationId"] for each in operations(CONTRACT)}
 # They answer a question in a body. What they store of it is no change of a caller's.
@@ -105,3 +107,14 @@ def test_what_is_declared_has_an_effect() -> None:
         assert not policy.once or route.scope in {"write", "admin"}, f"{name}: a repetition needs its scope too"
         assert not policy.audit_ignores or route.audit is Audit.CHANGE, f"{name}: no other entry names the body's ids"
         assert policy.location or route.status_code == 201, f"{name}: only a 201 has a Location"
+
+
+def test_what_views_declare_has_an_effect() -> None:
+    views = [route for view in VIEWS for route in view.router.routes if isinstance(route, APIRoute)]
+    for route in views:
+        declared = vars(route.endpoint)
+        assert "without_content" not in declared or route.methods == {"GET"}, f"{route.path}: a form is always recorded"
+        assert "recorded_as" not in declared or route.methods == {"POST"}, f"{route.path}: a page changes nothing"
+    names = {name for route in views if (name := vars(route.endpoint).get("recorded_as"))}
+    assert len(names) > 5
+    assert {route_audit(name) for name in names} == {Audit.CHANGE}
