@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import deepcopy
 from typing import Annotated, Any
 
@@ -22,6 +23,7 @@ from api.contract.typed import (
     TracesExport,
     Turn,
 )
+from api.operations import Policy
 from api.schemas import PROBLEM_JSON
 from memorybase.conversation import Source
 from memorybase.idempotency import KEY_LENGTH
@@ -91,8 +93,6 @@ KEY: dict[str, Any] = {
     "description": "A random string, new for each request and the same in its repetitions, which get the first answer.",
     "schema": {"type": "string", "minLength": 1, "maxLength": KEY_LENGTH},
 }
-# The Location of a sign-in link would put its token into logs of headers.
-WITHOUT_LOCATION = frozenset({"create_sign_in_link"})
 
 _RANGES = {"4XX": "Rejected", "5XX": "Failed"}
 _ERRORS = {
@@ -107,7 +107,6 @@ _ERRORS = {
 _RETRYABLE = {"409", "429", "503"}
 # An operation that names one of these, or anything in its path, is 404 if it does not exist.
 _NAMES = {"flow_id", "memory_base_id", "knowledge_id"}
-_WITHOUT_404 = {"put_flow", "act_on_messages"}  # creates it; has a result for each message
 
 SERVERS: list[dict[str, Any]] = [
     {"url": "/", "description": "The server that this document was read from."},
@@ -182,37 +181,38 @@ def _refer(part: Any) -> None:
             _refer(each)
 
 
-def add_headers(document: dict[str, Any]) -> None:
+def add_headers(document: dict[str, Any], policies: Mapping[str, Policy]) -> None:
     """Say which headers each answer has, and which operations take a key."""
     document["components"]["headers"] = HEADERS
     for operation in operations(document):
-        if operation["operationId"] in idempotency.OPERATIONS:
+        policy = policies[operation["operationId"]]
+        if policy.once:
             operation.setdefault("parameters", []).append(dict(KEY))
         for status, answer in operation["responses"].items():
-            names = list(_names(operation, status))
+            names = list(_names(operation, policy, status))
             answer["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in sorted(names)}
 
 
-def _names(operation: dict[str, Any], status: str) -> list[str]:
+def _names(operation: dict[str, Any], policy: Policy, status: str) -> list[str]:
     names = ["X-Request-Id"]
     if operation.get("security"):
         names += ["RateLimit", "RateLimit-Policy"]
     if status[0] in "45":
         names.append("Retry-After")
-    elif operation["operationId"] in idempotency.OPERATIONS:
+    elif policy.once:
         names.append(idempotency.REPLAYED)
-    if status == "201" and operation["operationId"] not in WITHOUT_LOCATION:
+    if status == "201" and policy.location:
         names.append("Location")
     return names
 
 
-def add_errors(document: dict[str, Any]) -> None:
+def add_errors(document: dict[str, Any], policies: Mapping[str, Policy]) -> None:
     """Refer to the typical errors of each operation, and to one description of all others."""
     described = document["components"].setdefault("responses", {})
     for operation in operations(document):
-        answers = operation["responses"]
+        answers, policy = operation["responses"], policies[operation["operationId"]]
         is_ours = PROBLEM_JSON in answers["5XX"]["content"]  # not those of Dify's operation
-        for status in _typical(document, operation, "401" if is_ours else "403"):
+        for status in _typical(document, operation, policy, "401" if is_ours else "403"):
             name, text = _ERRORS[status]
             name = name if is_ours else f"Retrieval{name}"
             described[name] = _described(answers[f"{status[0]}XX"], status, text)
@@ -225,14 +225,14 @@ def add_errors(document: dict[str, Any]) -> None:
     document["components"]["responses"] = dict(sorted(described.items()))
 
 
-def _typical(document: dict[str, Any], operation: dict[str, Any], unauthorized: str) -> list[str]:
+def _typical(document: dict[str, Any], operation: dict[str, Any], policy: Policy, unauthorized: str) -> list[str]:
     if not operation.get("security"):
-        return ["503"] if operation["operationId"] == "health_ready" else []
+        return sorted({"503"} & operation["responses"].keys())
     found = {unauthorized, "422", "429", "503"} | {"409"} & operation["responses"].keys()
     parameters = operation.get("parameters", ())
     names = {each["name"] for each in parameters} | _fields(document, operation)
-    if names & _NAMES or any(each["in"] == "path" for each in parameters):
-        found |= {"404"} if operation["operationId"] not in _WITHOUT_404 else set()
+    if policy.not_found and (names & _NAMES or any(each["in"] == "path" for each in parameters)):
+        found.add("404")
     return sorted(found)
 
 
@@ -261,13 +261,13 @@ def _ref(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/responses/{name}"}
 
 
-def completed(document: dict[str, Any]) -> dict[str, Any]:
-    """The document with all that FastAPI cannot generate. It is changed in place."""
+def completed(document: dict[str, Any], policies: Mapping[str, Policy]) -> dict[str, Any]:
+    """The document with all that FastAPI cannot generate. It is changed in place. `policies`: by operation id."""
     add_types(document)
     _title(document)
-    add_headers(document)
+    add_headers(document, policies)
     _say_once(document)
-    add_errors(document)
+    add_errors(document, policies)
     return document
 
 

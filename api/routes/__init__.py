@@ -34,6 +34,7 @@ from api.routes import (
 )
 from memorybase.features import EXTENSIONS
 
+OF_FEATURES = tuple(each.routes() for each in EXTENSIONS if each.routes is not None)
 ROUTERS = (
     health.router,
     overview.router,
@@ -63,6 +64,5 @@ ROUTERS = (
     summaries.router,
     context.router,
     portability.router,
+    *(each.router for each in OF_FEATURES),
 )
-
-OF_FEATURES = tuple(each.routes() for each in EXTENSIONS if each.routes is not None)

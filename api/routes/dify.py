@@ -14,7 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from starlette.exceptions import HTTPException
 
 from api import failures
+from api.admission import Work
 from api.deps import BEARER, HEADER, KeyedRoute, Reader, ServicesDep
+from api.key_limits import Rule, knowledge_in_body
+from api.operations import operation
 from api.schemas import QUERY_BOUND, Stored, example
 from memorybase import errors
 from memorybase.messages import message_text
@@ -207,6 +210,7 @@ router = APIRouter(
 
 
 @router.post("/dify/retrieval")
+@operation(limits=Rule([knowledge_in_body], []), work=Work.SEARCH)
 def retrieve_knowledge(body: Retrieval, services: ServicesDep, caller: Reader) -> RetrievalAnswer:
     """Search for Dify's External Knowledge API. The endpoint to enter in Dify ends in /v1/dify."""
     setting = body.retrieval_setting or RetrievalSetting()

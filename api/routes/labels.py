@@ -7,7 +7,10 @@ from typing import Annotated
 from fastapi import Path, Query, Response
 from fastapi.responses import PlainTextResponse
 
+from api.auditing import Audit
 from api.deps import FlowFilter, PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.key_limits import FLOW_IN_QUERY, Rule, flow_in, label_in_path, memory_base_in
+from api.operations import operation
 from api.schemas import SentUuid
 from api.search_schemas import LabelBody
 from memorybase import ids, labels
@@ -18,6 +21,7 @@ router = keyed_router("labels")
 
 
 @router.post("/labels")
+@operation(limits=Rule([flow_in("body")]))
 def mark_result(body: LabelBody, services: ServicesDep, caller: Writer) -> LabelView:
     """Mark a message as right or wrong for a question. A second label of the same question and message replaces the
     first."""
@@ -34,6 +38,7 @@ def mark_result(body: LabelBody, services: ServicesDep, caller: Writer) -> Label
 
 
 @router.get("/labels")
+@operation(limits=FLOW_IN_QUERY)
 def list_labels(
     services: ServicesDep,
     caller: Reader,
@@ -50,6 +55,7 @@ def list_labels(
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
+@operation(limits=Rule([flow_in("query"), memory_base_in("query", required=False)]), audit=Audit.EXPORT)
 def export_labels(
     services: ServicesDep,
     caller: Reader,
@@ -62,6 +68,7 @@ def export_labels(
 
 
 @router.delete("/labels/{label_id}", status_code=204)
+@operation(limits=Rule([label_in_path]))
 def delete_label(
     label_id: Annotated[SentUuid, Path(description="The UUID of the label.")], services: ServicesDep, caller: Writer
 ) -> Response:

@@ -8,7 +8,10 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
 
+from api.auditing import Audit
 from api.deps import FlowId, ServicesDep, Writer, keyed_router
+from api.key_limits import FLOW_IN_PATH
+from api.operations import operation
 from memorybase.errors import InvalidRequest, TooLarge
 from memorybase.integrations import spans
 
@@ -25,6 +28,7 @@ def _json(schema: str) -> dict[str, Any]:
     openapi_extra={"requestBody": {"required": True, **_json("TracesExport")}},
     responses={200: _json("TracesAnswer")},
 )
+@operation(limits=FLOW_IN_PATH, audit=Audit.CAPTURE)
 async def receive_traces(flow_id: FlowId, request: Request, services: ServicesDep, caller: Writer) -> Response:
     """Capture the conversations in OpenTelemetry spans of model calls, as JSON or protobuf. Each message is stored
     once, however many spans repeat it. Answers as OTLP says."""

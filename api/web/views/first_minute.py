@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form
 from fastapi.responses import RedirectResponse, Response
 
+from api.web.audited import without_content
 from api.web.corrections import is_outdated, notes
 from api.web.rendering import address
 from api.web.visits import Visit, Visitor
@@ -119,11 +120,13 @@ async def page(visit: Visit, *, language: str = "curl", error: str = "") -> Resp
 
 
 @router.get(PATH)
+@without_content
 async def guide(visit: Visitor, lang: str = "") -> Response:
     return await page(visit, language=lang)
 
 
 @router.get(f"{PATH}/steps")
+@without_content
 async def steps_done(visit: Visitor, lang: str = "") -> Response:
     return visit.live("first_minute_steps.html", error="", **_values(visit, await visit.read(onboarding), lang))
 

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Form, Query
 from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import QueryParams
 
+from api.web.audited import without_content
 from api.web.playground import asked as asking
 from api.web.playground import code, given, shown
 from api.web.playground.asked import Asked, Setting
@@ -204,6 +205,7 @@ async def undo_save(visit: Visitor, memory: Annotated[list[UUID], Query()], here
 
 
 @router.get("/search")
+@without_content
 async def search_was_here(visit: Visitor) -> Response:
     kept = {
         name: value for name, value in visit.request.query_params.items() if name in {"q", "flow", "memory", "mode"}
@@ -212,6 +214,7 @@ async def search_was_here(visit: Visitor) -> Response:
 
 
 @router.get("/memories/{memory_base_id}/search")
+@without_content
 async def search_of_memory_was_here(visit: Visitor, memory_base_id: UUID) -> Response:
     base = await visit.read(memory_bases.get_memory_base, memory_base_id)
     kept = {name: value for name, value in visit.request.query_params.items() if name in {"q", "mode"}}
