@@ -116,7 +116,6 @@ SERVERS: list[dict[str, Any]] = [
 # In the order of a reader who starts with a flow.
 TAGS: list[dict[str, Any]] = [
     {"name": "flows", "description": "Flows, and the capture of their runs."},
-    {"name": "traces", "description": "OpenTelemetry spans of model calls, whose conversations are captured."},
     {"name": "messages", "description": "Stored messages: list, read, edit, delete."},
     {"name": "sessions", "description": "Sessions: list, rename, delete, and erase an end user."},
     {"name": "history", "description": "The history that a model reads, node executions, and what each run received."},

@@ -28,7 +28,6 @@ from api.routes import (
     sign_in,
     standing,
     summaries,
-    traces,
     usage,
     workers,
 )
@@ -39,7 +38,6 @@ ROUTERS = (
     health.router,
     overview.router,
     flows.router,
-    traces.router,
     memories.router,
     facts.router,
     jobs.router,

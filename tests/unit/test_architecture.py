@@ -163,9 +163,9 @@ ONLY_HERE = (
     ),
     OnlyHere(
         frozenset({"opentelemetry"}),
-        ("memorybase.integrations", "memorybase.tracing"),
+        ("memorybase.features.trace_capture", "memorybase.tracing"),
         "Use memorybase.tracing, which costs nothing while traces are off. Spans that callers send are read in "
-        "memorybase/integrations.",
+        "memorybase/features/trace_capture.",
     ),
     OnlyHere(
         frozenset({"prometheus_client"}),
@@ -184,7 +184,14 @@ ONLY_HERE = (
     ),
     OnlyHere(
         frozenset({"memorybase_client"}),
-        ("api.mcp", "memorybase.cli", "memorybase.import_export", "memorybase.integrations", "memorybase.stack"),
+        (
+            "api.mcp",
+            "memorybase.cli",
+            "memorybase.features.trace_capture",
+            "memorybase.import_export",
+            "memorybase.integrations",
+            "memorybase.stack",
+        ),
         "The client calls the HTTP API from outside, also for the tools of MCP. Inside, call the domain's function.",
     ),
     OnlyHere(

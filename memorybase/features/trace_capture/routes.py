@@ -10,12 +10,18 @@ from fastapi.concurrency import run_in_threadpool
 
 from api.auditing import Audit
 from api.deps import FlowId, ServicesDep, Writer, keyed_router
+from api.extension import Routes
 from api.key_limits import FLOW_IN_PATH
 from api.operations import operation
 from memorybase.errors import InvalidRequest, TooLarge
-from memorybase.integrations import spans
+from memorybase.features.trace_capture import spans
 
 router = keyed_router("traces")
+ROUTES = Routes(
+    router=router,
+    tag="traces",
+    description="OpenTelemetry spans of model calls, whose conversations are captured.",
+)
 
 
 def _json(schema: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from memorybase import errors
 from memorybase.auth import api_keys
-from memorybase.integrations import spans
+from memorybase.features.trace_capture import spans
 from memorybase.quotas.bounds import Quotas
 
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
