@@ -11,8 +11,9 @@ notifies a worker. The Redis lock only saves work. Chroma is a projection. The c
 Read in this order:
 
     capture        1   store one run's messages in one short transaction
-    idempotency    1a  ids, fingerprints, replays and conflicts
-    edit           1b  edit a stored message
+    prepared       1a  what a message tells by itself, found before the transaction
+    idempotency    1b  place each message: new, known, changed or skipped; conflicts
+    edit           1c  edit a stored message
     trigger        2   decide whether a session has reached its threshold
     scheduler      3   insert the next job with its range; enqueue it after the commit
     flush          3a  ingest pending messages on request
