@@ -146,7 +146,7 @@ def place(
     ids = _look_up(db, session, prepared, places, look_up_all=look_up_all)
     rows = _rows(db, session, {each.key for each in prepared}, ids)
     distinct = _distinct(prepared, rows)
-    new = {row_id: each for row_id, each in distinct.items() if row_id not in ids.stored and row_id not in ids.gone}
+    new = {row_id: each for row_id, each in distinct.items() if row_id not in ids.here and row_id not in ids.gone}
     named = {each.message.parent_message_id for each in new.values()}
     gone = ids.gone & {rows[given] for given in named if given is not None}
     instead = deleted_messages.followed_instead(db, session, gone) if gone else {}
@@ -155,7 +155,7 @@ def place(
     for row_id, each in distinct.items():
         if row_id in new:
             placed.append(_new(each, row_id, next(seqs), places[each.run].id, ids, _link(each.message, rows, instead)))
-        elif row_id in ids.stored:
+        elif row_id in ids.here:
             placed.append(_known(db, session, each, ids.stored[row_id], on_conflict))
         else:
             placed.append(Placed(each, row_id, "skipped", ids.past[row_id].seq))

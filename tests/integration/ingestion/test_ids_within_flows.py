@@ -100,6 +100,16 @@ class TestTwoFlows:
             pairs = {(each.flow_id, each.message_id) for each in db.scalars(sa.select(DeletedMessage))}
         assert pairs >= {(world.flow_id, first.id), (other, second.id)}
 
+    def test_a_deleted_id_stays_deleted_when_another_flow_uses_it_afterwards(self, world: World, sent: str) -> None:
+        world = world.for_new_user()
+        other = world.new_flow()
+        first = said(world, sent, "here")
+        edits.delete_message(world.services, world.user_id, first.id)
+        said(world, sent, "there", flow_id=other)
+
+        assert said(world, sent, "here").deleted
+        assert (texts(world, world.flow_id), texts(world, other)) == ([], ["there"])
+
     def test_the_same_run_id_is_another_run_in_each_flow(self, world: World, sent: str) -> None:
         world = world.for_new_user()
         other = world.new_flow()
