@@ -24,8 +24,9 @@ Read in this order:
     vector_reuse   5a  copy vectors that another collection already has
     bisection      5b  find the message that makes a step fail
     repair         5c  make the store match the ledger and SQL (edits, deletes, audits)
-    advance        6   move the cursor, write the ledger, schedule the next job
-    build          6a  switch searches to a complete generation
+    settlement     6   what ends a job or queues it again: its rows, locked once, and every write
+    advance        6a  move the cursor, write the ledger, schedule the next job
+    build          6b  switch searches to a complete generation
     retry          7   the environment failed: back off, without counting an attempt
     lost_worker    7a  a worker died: fence it off, requeue its job, split the range, dead-letter
     recovery       8   the sweeper's part: expired leases, idle sessions, missing jobs, lost notifications

@@ -190,7 +190,7 @@ def _requeue_if_expired(
     db: OrmSession,
     services: Services,
     base: BaseRow,
-    locked: Sequence[ProgressRow],
+    locked: list[ProgressRow],
     active: JobRow,
     now: datetime,
 ) -> JobRow | None:
@@ -198,4 +198,4 @@ def _requeue_if_expired(
     row = next((each for each in locked if each.id == active.progress_id), None)
     if row is None or row.lease_until is None or row.lease_until >= now:
         return None
-    return lost_worker.requeue_job(db, services, base, row, now)
+    return lost_worker.requeue_job(db, services, base, locked, row, now)

@@ -167,7 +167,7 @@ class _Ids:
     """The ids that a capture names or generates, and what is stored under them."""
 
     candidates: Mapping[CallerId, tuple[UUID, UUID]]  # the ids that a row may have for it
-    generated: Mapping[int, UUID]  # by the number of the message
+    generated: dict[CallerId | int, UUID]  # by the number of the message
     stored: Mapping[UUID, KnownMessage]  # of any flow
     past: Mapping[UUID, Deleted]  # deleted from this flow
     here: set[UUID]  # stored in this flow
@@ -185,7 +185,7 @@ def _look_up(
     sent = dict.fromkeys(each.message.id for each in prepared if each.message.id is not None)
     named = {each.message.parent_message_id for each in prepared} - {None, *sent}
     candidates = {given: given.in_flow(session.flow_id) for given in [*sent, *named] if given is not None}
-    generated: dict[int, UUID] = {}
+    generated: dict[CallerId | int, UUID] = {}
     may_be_stored: set[UUID] = {row_id for pair in candidates.values() for row_id in pair}
     may_be_deleted = set(may_be_stored)
     for each in prepared:
@@ -212,7 +212,7 @@ def _rows(
 ) -> dict[CallerId | int, UUID]:
     """The row of every message and parent. An id names the later candidate, which is there because the first was
     taken."""
-    rows: dict[CallerId | int, UUID] = {**ids.generated}
+    rows = dict(ids.generated)
     for given, pair in ids.candidates.items():
         named = [row_id for existing in (ids.here, ids.gone) for row_id in reversed(pair) if row_id in existing]
         if named:

@@ -36,6 +36,7 @@ from memorybase.queries.joins import MESSAGE_OF_SESSION, serving_progress
 from memorybase.queries.pending import CURSOR, SESSION_IS_DUE, SESSION_IS_EDITED, is_pending
 
 if TYPE_CHECKING:
+    from memorybase.queries.jobs import JobRow
     from memorybase.queries.memory_bases import BaseRow
 
 Progress = SessionProgress
@@ -291,12 +292,12 @@ def update(db: OrmSession, row: ProgressRow, **changes: Any) -> None:
 
 def try_lock_rows(
     db: OrmSession, base_id: UUID, generations: Sequence[int | None], session_id: str, *, wait: bool
-) -> bool:
-    """Lock the session's rows in these generations, the serving and the building one; without `wait` False if another
-    transaction holds one of them."""
+) -> list[ProgressRow] | None:
+    """`lock_rows` of a base with these generations, the serving and the building one; without `wait` None if another
+    transaction holds one of the rows."""
     locked = lock_rows(db, [base_id], session_id, skip_locked=not wait)
     mine = (Progress.memory_base_id == base_id, Progress.session_id == session_id, Progress.generation.in_(generations))
-    return len(locked) == db.scalar(sa.select(sa.func.count()).where(*mine))
+    return locked if len(locked) == db.scalar(sa.select(sa.func.count()).where(*mine)) else None
 
 
 def request_audit(db: OrmSession, progress_id: UUID, now: datetime) -> bool:
@@ -357,17 +358,9 @@ def fetch_row(db: OrmSession, progress_id: UUID) -> ProgressRow | None:
 
 
 def compare_and_advance(
-    db: OrmSession,
-    *,
-    progress_id: UUID,
-    epoch: int,
-    generation: int,
-    from_seq: int,
-    to_seq: int,
-    cursor_id: UUID | None,
-    now: datetime,
+    db: OrmSession, job: JobRow, *, to_seq: int, cursor_id: UUID | None, now: datetime
 ) -> ProgressRow | None:
-    """Move the cursor if nothing has changed since the claim; the updated row, or None if the claim is lost.
+    """Move the cursor if nothing has changed since the job was claimed; the updated row, or None if the claim is lost.
 
     A cursor_id of None keeps the old one. With to_seq = from_seq (a repair) the cursor does not move.
     """
@@ -376,10 +369,10 @@ def compare_and_advance(
         ProgressRow,
         _COMPARE_AND_ADVANCE,
         {
-            "row_id": progress_id,
-            "claimed": epoch,
-            "served": generation,
-            "expected": from_seq,
+            "row_id": job.progress_id,
+            "claimed": job.epoch,
+            "served": job.generation,
+            "expected": job.from_seq,
             "to_seq": to_seq,
             "message": cursor_id,
             "now": now,
@@ -398,23 +391,20 @@ def renew_leases(db: OrmSession, claims: Collection[tuple[UUID, int]], until: da
     return set(ids)
 
 
-def release_lease(db: OrmSession, *, progress_id: UUID, epoch: int, audit_at: datetime | None, written_as: str) -> None:
-    """Release the lease if this claim still holds it.
+def release_lease(db: OrmSession, row: ProgressRow, *, epoch: int, audit_at: datetime | None, written_as: str) -> None:
+    """Release the lease on a locked row if the claim of this epoch still holds it.
 
     With `audit_at`, schedule an audit even if it does not: the claim may have written chunks, under the session id of
     that time.
     """
-    db.execute(
-        sa.update(Progress)
-        .where(Progress.id == progress_id, Progress.epoch == epoch)
-        .values(lease_until=None, lease_owner=None)
-    )
-    progress = lock_row(db, progress_id) if audit_at is not None else None
-    if progress is not None:
-        former = progress.renamed_from
-        if progress.session_id != written_as and written_as not in (former or ()):
+    changes: dict[str, Any] = {"lease_until": None, "lease_owner": None} if row.epoch == epoch else {}
+    if audit_at is not None:
+        former = row.renamed_from
+        if row.session_id != written_as and written_as not in (former or ()):
             former = [*(former or ()), written_as]
-        update(db, progress, audit_at=audit_at, renamed_from=former)
+        changes |= {"audit_at": audit_at, "renamed_from": former}
+    if changes:
+        update(db, row, **changes)
 
 
 def expired_leases(db: OrmSession, now: datetime, *, limit: int) -> list[UUID]:

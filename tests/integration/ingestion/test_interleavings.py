@@ -378,17 +378,17 @@ def test_a_job_that_fails_during_a_database_outage_counts_no_lost_worker(
     world.say("s", "harmless")
     monkeypatch.setattr(retry, "RETRY_SECONDS", 0.01)
     left = [3]
-    lock_job = jobs.lock_job
+    lock_row = jobs.lock_row
 
     def away(*args: Any) -> Any:
         if left[0] > 0:
             left[0] -= 1
             raise errors.DatabaseUnavailable
-        return lock_job(*args)
+        return lock_row(*args)
 
     def lose_the_database(*_: object) -> None:
         world.vectors.before_upsert = None
-        monkeypatch.setattr(jobs, "lock_job", away)
+        monkeypatch.setattr(jobs, "lock_row", away)
         raise errors.VectorStoreUnavailable
 
     world.vectors.before_upsert = lose_the_database
@@ -407,7 +407,7 @@ def test_a_job_is_left_to_its_lease_in_a_long_database_outage(world: World, monk
         raise errors.DatabaseUnavailable
 
     def lose_the_database(*_: object) -> None:
-        monkeypatch.setattr(jobs, "lock_job", away)
+        monkeypatch.setattr(jobs, "lock_row", away)
         raise errors.VectorStoreUnavailable
 
     world.vectors.before_upsert = lose_the_database

@@ -15,9 +15,10 @@ from harness.world import World
 
 from memorybase import errors
 from memorybase.database import clock
-from memorybase.ingestion.advance import WriteResult, advance
+from memorybase.ingestion.advance import advance
 from memorybase.ingestion.claim import claim_job
 from memorybase.ingestion.lease import LeaseKeeper
+from memorybase.ingestion.settlement import WriteResult
 from memorybase.memory_bases import consistency, regenerate
 from memorybase.models import WebhookEndpoint
 from memorybase.sessions import edits
@@ -149,7 +150,7 @@ def test_an_advance_that_is_rolled_back_leaves_no_event(world: World) -> None:
             raise errors.ClaimLost
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("memorybase.ingestion.advance.schedule_next", fail)
+            patch.setattr("memorybase.ingestion.settlement.schedule_next", fail)
             with pytest.raises(errors.ClaimLost):
                 advance(world.services, claim, keeper, WriteResult(), cursor_id=None)
         assert rows(world) == []
