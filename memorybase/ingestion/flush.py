@@ -16,7 +16,7 @@ from memorybase.database import clock
 from memorybase.described import Id, SessionId
 from memorybase.ingestion import lost_worker, scheduler
 from memorybase.models import JobState, MemoryBase
-from memorybase.queries import cursors, jobs, memory_bases, sessions
+from memorybase.queries import cursors, jobs, memory_bases, progress_rows, sessions
 from memorybase.queries.cursors import ProgressRow, SessionToFlush
 from memorybase.queries.jobs import JobRow
 from memorybase.queries.memory_bases import BaseRow
@@ -157,7 +157,7 @@ def _set_targets(services: Services, base_id: UUID, session_ids: Sequence[str]) 
         if base is None or base.deleting_at is not None:
             return 0
         living = sessions.lock_sessions(db, base.flow_id, session_ids)
-        cursors.set_targets(db, base, living)
+        progress_rows.set_targets(db, base, living)
         return len(living)
 
 
