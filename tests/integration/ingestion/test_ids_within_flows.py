@@ -314,3 +314,12 @@ def test_an_unknown_id_is_not_found_with_the_id_as_it_was_sent(world: World) -> 
         with pytest.raises(errors.NotFound) as caught:
             caller_ids.find(world.services, CallerId.of(world.user_id, "message", sent))
         assert caught.value.value == sent
+
+
+def test_one_id_with_two_contents_in_one_request_is_refused(world: World) -> None:
+    first, same, other = ({"role": "user", "content": text, "id": "m1"} for text in ("one", "one", "two"))
+    with pytest.raises(errors.InvalidRequest) as caught:
+        world.say("s", first, same, other)
+    assert (caught.value.field, caught.value.value) == ("messages[2].id", "m1")
+    assert world.messages("s") == []
+    assert len(world.say("s", first, same).messages) == 1
