@@ -155,8 +155,9 @@ def job(asked: Asked) -> None:
 
 
 def label(asked: Asked) -> None:
-    for label_id in asked.uuids("path", "label_id"):
-        asked.limits.check_label(asked.db, asked.user_id, label_id)
+    from memorybase.features.lab.routes import label_in_path
+
+    label_in_path(asked)
 
 
 def standing_statement(asked: Asked) -> None:

@@ -62,10 +62,9 @@ LAYERS: dict[str, set[str]] = {
     # The only part of conversation memory that searches.
     "context": {"memorybase.conversation.context"},
     "memory bases": {"memorybase.memory_bases"},
-    "sessions": {"memorybase.labels", "memorybase.read_models", "memorybase.sessions"},
+    "sessions": {"memorybase.read_models", "memorybase.sessions"},
     "retention": {"memorybase.retention"},
     "operations": {
-        "memorybase.evaluation",
         "memorybase.import_export",
         "memorybase.importers",
         "memorybase.operations",
@@ -565,6 +564,7 @@ PLANTED = [
     ("memorybase.ingestion.advance", "features are known in their folders", "def due_webhooks(): ..."),
     ("memorybase.models", "features are known in their folders", "from x import MemoryMap"),
     ("memorybase.models", "features are known in their folders", "MEMORY_MAPS = 1"),
+    ("api.web.views.playground", "features are known in their folders", "lab_marks = []"),
     (
         "memorybase.ingestion.advance",
         "shells load the list of extensions",
@@ -608,7 +608,7 @@ ALLOWED = [
     ("memorybase.features.webhooks.commands", "from memorybase.cli.options import connect"),
     ("memorybase.features.webhooks.queries", "import sqlalchemy as sa"),
     ("memorybase.metrics", "JOBS.labels(kind).inc()"),
-    ("memorybase.settings", "class Labels: available = True"),
+    ("memorybase.ids", "class Labels: available = True"),
 ]
 
 

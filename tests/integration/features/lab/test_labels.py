@@ -13,7 +13,7 @@ from harness.rows import each_row
 from typer.testing import CliRunner
 
 from memorybase import cli
-from memorybase.cli import evaluate
+from memorybase.features.lab.commands import evaluate
 from memorybase.settings import Settings
 
 Json = dict[str, Any]
