@@ -8,7 +8,11 @@ file_limit     how many files may be open
 bodies         bounds on request bodies
 middleware     request id, encoded ids
 security_headers   what browsers must not do with an answer
-deps           what routes receive: services, caller, page, ids
+deps           what routes receive: services, caller, page, ids; checks of every call with a key
+operations     what holds for an operation: declared on its route by `@operation`
+key_limits     what a limited key may name in a request
+auditing       what a call leaves in the audit log
+idempotency    carries a request with an Idempotency-Key out once
 admission      how much work of each class is in progress
 shared_polls   polls that many requests share
 limits         rate limits by key and address

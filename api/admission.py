@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Set
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from enum import StrEnum
 from typing import TypeVar, cast
@@ -34,46 +34,19 @@ class Work(StrEnum):
     KEY = "key"  # the check of an API key, of all work but captures
 
 
-# By operation id. Others are reads if their method is GET, else changes.
-_WORK = {
-    "capture_run": Work.CAPTURE,
-    "put_node_execution": Work.CAPTURE,
-    "put_run_memory": Work.CAPTURE,
-    "post_chat_messages": Work.CAPTURE,
-    "import_lines": Work.BULK,
-    "erase_end_user": Work.BULK,
-    "delete_flow": Work.BULK,
-    "get_history": Work.READ,
-    "view_chat": Work.READ,
-    "search_memory_base": Work.SEARCH,
-    "search_flow": Work.SEARCH,
-    "search_knowledge_base": Work.SEARCH,
-    "retrieve_knowledge": Work.SEARCH,
-    "build_context": Work.SEARCH,
-    "get_memory_map": Work.SEARCH,
-    "search_facts": Work.SEARCH,
-    "check_mismatch": Work.COMPARE,
-    "get_job": Work.STREAM,
-    "watch_job": Work.STREAM,
-    "flush_memory_base": Work.STREAM,
-    "sync_memory_base": Work.STREAM,
-    "send_test_event": Work.STREAM,
-}
 # At once, in each process.
-CAPTURES = 8
-CHANGES = 4
-READS = 4
-SEARCHES = max(1, (os.cpu_count() or 1) - 1)
+SLOTS = {
+    Work.CAPTURE: 8,
+    Work.CHANGE: 4,
+    Work.BULK: 2,  # of different keys
+    Work.READ: 4,
+    Work.SEARCH: max(1, (os.cpu_count() or 1) - 1),
+    Work.STREAM: 2,
+    Work.COMPARE: 1,
+    Work.KEY: 4,
+}
 MAX_WAITS = 2_000  # event streams and long polls
 WAIT_SECONDS = 5.0  # of a request for its turn; then 503
-_KEY_CHECKS = 4
-_STREAM_READS = 2
-_BULK_CHANGES = 2  # of different keys
-
-
-def work_of(operation: str, methods: Set[str]) -> Work:
-    """The class of an operation."""
-    return _WORK.get(operation, Work.READ if "GET" in methods else Work.CHANGE)
 
 
 class Bulkhead:
@@ -122,18 +95,8 @@ class Admission:
     """The bulkheads of this process."""
 
     def __init__(self) -> None:
-        slots = {
-            Work.CAPTURE: CAPTURES,
-            Work.CHANGE: CHANGES,
-            Work.READ: READS,
-            Work.SEARCH: SEARCHES,
-            Work.STREAM: _STREAM_READS,
-            Work.COMPARE: 1,
-            Work.BULK: _BULK_CHANGES,
-            Work.KEY: _KEY_CHECKS,
-        }
-        self.threads = sum(slots.values())
-        self._bulkheads = {work: Bulkhead(work, each, WAIT_SECONDS) for work, each in slots.items()}
+        self.threads = sum(SLOTS.values())
+        self._bulkheads = {work: Bulkhead(work, each, WAIT_SECONDS) for work, each in SLOTS.items()}
         self._turns: dict[UUID, Bulkhead] = {}
         self._free_waits = self._max_waits = MAX_WAITS
         self._seconds = WAIT_SECONDS

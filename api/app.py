@@ -25,6 +25,7 @@ from api.idempotency import HEADER, REPLAYED
 from api.limits import Gate
 from api.locations import PREFIX
 from api.middleware import REQUEST_ID, EncodedIds, RequestContext
+from api.operations import policies
 from api.proxy_user import ProxyUser
 from api.request_metrics import RequestMetrics
 from api.routes import OF_FEATURES, ROUTERS
@@ -45,7 +46,7 @@ DESCRIPTION = "Memory for LLM flows: capture runs, search their messages, build 
 class Api(FastAPI):
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
-            self.openapi_schema = contract.completed(super().openapi())
+            self.openapi_schema = contract.completed(super().openapi(), policies(ROUTERS))
         return self.openapi_schema
 
 
@@ -79,7 +80,7 @@ def create_app(services: Services | None = None, *, monotonic: Callable[[], floa
     app.state.watched = waiting.Watched(lambda: app.state.services, lambda: bool(app.state.ending))
     app.state.exposition = exposition.Exposition()
     failures.install(app)
-    for router in (*ROUTERS, *(each.router for each in OF_FEATURES)):
+    for router in ROUTERS:
         app.include_router(router, prefix=PREFIX)
         app.include_router(router, include_in_schema=False)
     if settings.mcp:

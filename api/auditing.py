@@ -1,16 +1,16 @@
-"""Which calls the audit log records, and with which ids of theirs."""
+"""What calls leave in the audit log, and with which ids of theirs."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections.abc import Callable, Coroutine, Hashable, Mapping
+from enum import StrEnum
 from typing import Any
 
 from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from api.memory_base_schemas import DECIDED_BY_SERVER
 from api.middleware import path_text
 from api.proxy_user import USER
 from memorybase import errors
@@ -22,26 +22,15 @@ from memorybase.telemetry import get_logger
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
-# Operations that need the scope read although their method is not GET. What they store is no change of a caller's.
-READS = frozenset(
-    {
-        "get_history",
-        "view_chat",
-        "search_memory_base",
-        "search_flow",
-        "search_knowledge_base",
-        "retrieve_knowledge",
-        "build_context",
-        "search_facts",
-    }
-)
-# GETs that hand out everything at once.
-EXPORTS = frozenset({"export_lines", "export_chats", "export_labels", "export_audit_entries"})
-# Calls that runtimes make all the time. Their bodies are not parsed twice: the domain states the ids.
-CAPTURES = frozenset({"capture_run", "receive_traces", "post_chat_messages", "put_node_execution", "put_run_memory"})
 
-# Objects that a body may name without effect.
-IGNORED = {"create_memory_base": DECIDED_BY_SERVER}
+class Audit(StrEnum):
+    """What a call leaves in the audit log."""
+
+    NOTHING = "nothing"  # it only reads; what it stores is no change of a caller's
+    CHANGE = "change"
+    CAPTURE = "capture"  # runtimes make it all the time: its body is not parsed twice, the domain states the ids
+    EXPORT = "export"  # a GET that hands out everything at once
+
 
 MAX_PARSED_BYTES = 64_000  # of a body that is looked through for ids
 RECENT_SECONDS = 60.0
@@ -50,23 +39,23 @@ _MOST_RECENT = 10_000
 log = get_logger(__name__)
 
 
-def recorded(operation: str, methods: set[str], handler: Handler) -> Handler:
-    """The handler of an operation, which leaves an entry if it changes or exports something."""
-    if operation in EXPORTS:
+def recorded(operation: str, audit: Audit, ignored: frozenset[str], handler: Handler) -> Handler:
+    """The handler of an operation, which leaves an entry if it changes or exports something. `ignored`: fields of the
+    body that name objects without effect."""
+    if audit is Audit.NOTHING:
+        return handler
+    if audit is Audit.EXPORT:
         return _with_read(operation, handler)
-    return handler if "GET" in methods or operation in READS else _with_change(operation, handler)
+    return _with_change(operation, audit is Audit.CAPTURE, ignored, handler)
 
 
-def _with_change(operation: str, handler: Handler) -> Handler:
-    is_capture = operation in CAPTURES
-
+def _with_change(operation: str, is_capture: bool, ignored: frozenset[str], handler: Handler) -> Handler:
     async def changed(request: Request) -> Response:
         services: Services = request.app.state.services
         audit = services.settings.audit
         if audit == "off" or (is_capture and audit == "changes"):
             return await handler(request)
-        body = b"" if is_capture else await request.body()
-        objects = named_in(request, body, ignored=IGNORED.get(operation, frozenset()))
+        objects = named_in(request, b"" if is_capture else await request.body(), ignored=ignored)
         with services.database.before_commit(Recorder(_actor(request), operation, objects)):
             return await handler(request)
 

@@ -15,9 +15,12 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from api import auditing, idempotency, key_limits
-from api.admission import Bulkhead, Work, admission_of, work_of
+from api.admission import Bulkhead, Work, admission_of
+from api.auditing import Audit
+from api.key_limits import Rule
 from api.limits import Gate
 from api.middleware import path_text
+from api.operations import Policy, policy_of
 from api.schemas import ERRORS, Identifier, SentUuid, Stored
 from memorybase import errors, ids, validation
 from memorybase.auth import api_keys
@@ -90,17 +93,42 @@ class KeyedRoute(CheckedRoute):
     """Checks the API key before everything else: no caller without a key learns the format of a request. Then narrows
     the request to the limits of the key, and admits it to its class of work."""
 
+    @property
+    def policy(self) -> Policy:
+        return policy_of(self.endpoint)
+
+    @property
+    def scope(self) -> str | None:
+        """The scope that the operation requires; None if its function decides."""
+        return next((_scopes[each.call] for each in self.dependant.dependencies if each.call in _scopes), None)
+
+    @property
+    def only_reads(self) -> bool:
+        return "GET" in (self.methods or ()) or self.scope == "read"
+
+    @property
+    def work(self) -> Work:
+        return self.policy.work or (Work.READ if self.only_reads else Work.CHANGE)
+
+    @property
+    def audit(self) -> Audit:
+        if self.policy.audit is not None:
+            return self.policy.audit
+        if self.only_reads:
+            return Audit.NOTHING
+        return Audit.CAPTURE if self.work is Work.CAPTURE else Audit.CHANGE
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handler = auditing.recorded(self.name, self.methods or set(), super().get_route_handler())
-        if self.name in idempotency.OPERATIONS:
-            handler = idempotency.once(self.name, handler)
-        work = work_of(self.name, self.methods or set())
+        policy, work = self.policy, self.work
+        handler = auditing.recorded(self.name, self.audit, policy.audit_ignores, super().get_route_handler())
+        if policy.once:
+            handler = idempotency.once(self.name, self.scope, policy.left_out, handler)
 
         async def keyed(request: Request) -> Response:
             admission = admission_of(request)
             request.state.principal = await authenticate(request, admission.key_check(work))
             if request.state.principal.limits is not None:
-                request = await _within_limits(request, self.name)
+                request = await _within_limits(request, self.name, policy.limits)
             with acting_as(request.state.principal.charged):
                 if work is Work.STREAM:
                     return await handler(request)  # it is admitted for what it reads, not while it waits
@@ -111,9 +139,9 @@ class KeyedRoute(CheckedRoute):
         return keyed
 
 
-async def _within_limits(request: Request, operation: str) -> Request:
+async def _within_limits(request: Request, operation: str, rule: Rule) -> Request:
     try:
-        return await key_limits.within_limits(request, operation, admission_of(request)[Work.KEY])
+        return await key_limits.within_limits(request, rule, admission_of(request)[Work.KEY])
     except (errors.OutsideKeyLimits, errors.NotFound) as error:
         await auditing.note_denial(request, operation, error)
         raise
@@ -134,12 +162,16 @@ async def _services(request: Request) -> Services:
     return services_of(request)
 
 
+_scopes: dict[Callable[..., Any] | None, str] = {}  # that each of these dependencies requires
+
+
 def _needs(scope: str) -> Callable[[Request], Awaitable[Principal]]:
     async def principal(request: Request) -> Principal:
         caller: Principal = request.state.principal
         caller.require(scope)
         return caller
 
+    _scopes[principal] = scope
     return principal
 
 

@@ -32,36 +32,17 @@ Result = TypeVar("Result")
 
 HEADER, REPLAYED = idempotency.FIELD, "Idempotency-Replayed"
 
-# The operations that take the header, with the scope that each needs: a replay needs it too. What a repetition of each
-# would do, and how each is carried out once, is in docs/reference/api.md.
-OPERATIONS = {
-    "create_flow": "write",
-    "capture_run": "write",
-    "create_memory_base": "write",
-    "regenerate_memory_base": "write",
-    "create_knowledge_base": "write",
-    "rebuild_knowledge_base": "write",
-    "post_chat_messages": "write",
-    "delete_chat_messages": "write",
-    "summarize_chat": "write",
-    "create_key": "admin",
-    "rotate_key": "admin",
-    "create_webhook": "admin",
-}
-# Fields of answers that are stored nowhere else in clear, or whose text a deletion must find. Their routes complete or
-# refuse a replay.
-LEFT_OUT = {"create_key": "secret", "rotate_key": "secret", "create_webhook": "secret", "summarize_chat": "summary"}
-
 log = get_logger(__name__)
 
 _types: dict[type[Any], TypeAdapter[Any]] = {}  # of answers: making one takes a millisecond
 
 
 @dataclass(slots=True)
-class ModelCache:
-    """A request that is carried out under its key."""
+class KeyedRequest:
+    """A request with a key, while it is carried out."""
 
     operation: str
+    left_out: str | None  # a field of the answer that is not stored
     claim: Claim
     kept: Answer | None = None
 
@@ -71,17 +52,20 @@ class ModelCache:
         if kind not in _types:
             _types[kind] = TypeAdapter(kind)
         body = _types[kind].dump_json(answer)
-        self.kept = _stored(self.operation, status, body, headers.get("Location"))
+        self.kept = _stored(self.left_out, status, body, headers.get("Location"))
         idempotency.keep(db, self.claim, self.kept)
 
 
-def once(operation: str, handler: Handler) -> Handler:
-    """The handler of an operation, which looks for the header."""
+def once(operation: str, scope: str | None, left_out: str | None, handler: Handler) -> Handler:
+    """The handler of an operation, which looks for the header. `scope`: of the operation, which a replay needs too.
+    `left_out`: the field of the answer that is not stored; the route completes or refuses a replay."""
 
     async def answered(request: Request) -> Response:
         if HEADER not in request.headers:
             return await handler(request)
-        return await _answered(operation, handler, request)
+        if scope is not None:
+            request.state.principal.require(scope)
+        return await _answered(operation, left_out, handler, request)
 
     return answered
 
@@ -91,24 +75,24 @@ def keeping(
 ) -> Callable[[OrmSession, Result], None] | None:
     """A callback for an operation to run before it commits: it stores the answer and headers that `answer_of` returns.
     None for a request without a key."""
-    running: ModelCache | None = getattr(request.state, "once", None)
-    if running is None:
+    keyed: KeyedRequest | None = getattr(request.state, "keyed_request", None)
+    if keyed is None:
         return None
 
     def keep(db: OrmSession, result: Result) -> None:
-        running.keep(db, status, *answer_of(db, result))
+        keyed.keep(db, status, *answer_of(db, result))
 
     return keep
 
 
 def operation_id(request: Request) -> UUID | None:
     """An id that is the same in each attempt at a request with a key, to derive ids from."""
-    running: ModelCache | None = getattr(request.state, "once", None)
-    return None if running is None else running.claim.operation_id
+    keyed: KeyedRequest | None = getattr(request.state, "keyed_request", None)
+    return None if keyed is None else keyed.claim.operation_id
 
 
 def replayed(request: Request) -> dict[str, Any] | None:
-    """The first answer, without what is LEFT_OUT, if this request repeats one."""
+    """The first answer, without the field that is left out, if this request repeats one."""
     found: dict[str, Any] | None = getattr(request.state, "replayed", None)
     return found
 
@@ -120,14 +104,13 @@ def refuse_replay(request: Request) -> None:
         raise errors.SecretNotStored(field=HEADER, existing_id=first["id"])
 
 
-async def _answered(operation: str, handler: Handler, request: Request) -> Response:
-    request.state.principal.require(OPERATIONS[operation])
+async def _answered(operation: str, left_out: str | None, handler: Handler, request: Request) -> Response:
     services: Services = request.app.state.services
     user_id, key, fingerprint = request.state.principal.user_id, _key_of(request), await _fingerprint(request)
     claimed = await run_in_threadpool(idempotency.claim, services, user_id, key, fingerprint)
     if isinstance(claimed, Answer):
-        return await _replay(operation, handler, request, claimed)
-    running = request.state.once = ModelCache(operation, claimed)
+        return await _replay(left_out, handler, request, claimed)
+    keyed = request.state.keyed_request = KeyedRequest(operation, left_out, claimed)
     renewing = asyncio.create_task(_renew(services, claimed))
     try:
         response = await handler(request)
@@ -136,19 +119,19 @@ async def _answered(operation: str, handler: Handler, request: Request) -> Respo
         raise
     finally:
         renewing.cancel()
-    if running.kept is None:
+    if keyed.kept is None:
         location = response.headers.get("location")
-        running.kept = _stored(operation, response.status_code, bytes(response.body), location)
-        await _keep_afterwards(services, running)
-    return response if operation in LEFT_OUT else _response(running.kept)
+        keyed.kept = _stored(left_out, response.status_code, bytes(response.body), location)
+        await _keep_afterwards(services, keyed)
+    return _response(keyed.kept) if left_out is None else response
 
 
-async def _replay(operation: str, handler: Handler, request: Request, answer: Answer) -> Response:
-    if operation in LEFT_OUT:
+async def _replay(left_out: str | None, handler: Handler, request: Request, answer: Answer) -> Response:
+    if left_out is None:
+        response = _response(answer)
+    else:
         request.state.replayed = json.loads(answer.body)
         response = await handler(request)
-    else:
-        response = _response(answer)
     response.headers[REPLAYED] = "true"
     return response
 
@@ -175,9 +158,8 @@ async def _fingerprint(request: Request) -> bytes:
     return hashlib.sha256(target.encode() + b"\n" + await request.body()).digest()
 
 
-def _stored(operation: str, status: int, body: bytes, location: str | None) -> Answer:
+def _stored(left_out: str | None, status: int, body: bytes, location: str | None) -> Answer:
     """The answer as it is stored."""
-    left_out = LEFT_OUT.get(operation)
     if left_out is None:
         return Answer(status, body.decode(), location)
     return Answer(status, json.dumps({**json.loads(body), left_out: None}), location)
@@ -208,10 +190,10 @@ async def _release(services: Services, claimed: Claim, *, was_rejected: bool) ->
         await run_in_threadpool(idempotency.release, services, claimed, was_rejected=was_rejected)
 
 
-async def _keep_afterwards(services: Services, running: ModelCache) -> None:
-    if running.kept is None:
+async def _keep_afterwards(services: Services, keyed: KeyedRequest) -> None:
+    if keyed.kept is None:
         return
     try:
-        await run_in_threadpool(idempotency.keep_afterwards, services, running.claim, running.kept)
+        await run_in_threadpool(idempotency.keep_afterwards, services, keyed.claim, keyed.kept)
     except errors.EnvironmentFailure as error:  # what was asked for is done
-        log.warning("answer_not_kept", operation=running.operation, error_code=error.code)
+        log.warning("answer_not_kept", operation=keyed.operation, error_code=error.code)

@@ -1,9 +1,9 @@
 """Checks what each operation touches, so that a limited key reaches nothing outside its flows and its end user.
 
-A call with a limited key passes here before its route sees it. The operation's rule names the flow, the end user and
-the objects in the request; objects outside the limits are 404, as another user's. Where the request may leave a flow or
-an end user open, the rule fills in the key's own, so that the route's SQL filters by it. An operation without a rule
-for a kind of limit refuses keys with that limit.
+A call with a limited key passes here before its route sees it. The rule that the route declares names the flow, the
+end user and the objects in the request; objects outside the limits are 404, as another user's. Where the request may
+leave a flow or an end user open, the rule fills in the key's own, so that the route's SQL filters by it. An operation
+without a rule for a kind of limit refuses keys with that limit.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Rule:
 # Checks of every limited key. Without limits to flows they only note the flow, for the checks of sessions.
 
 
-def flow(where: Where, name: str = "flow_id") -> Check:
+def flow_in(where: Where, name: str = "flow_id") -> Check:
     """A flow by its id; one that is left open is the key's only flow."""
 
     def check(asked: Asked) -> None:
@@ -121,7 +121,7 @@ def flow(where: Where, name: str = "flow_id") -> Check:
     return check
 
 
-def memory_base(where: Where, name: str = "memory_base_id", *, required: bool = True) -> Check:
+def memory_base_in(where: Where, name: str = "memory_base_id", *, required: bool = True) -> Check:
     """A memory base, or several, of a flow of the key."""
 
     def check(asked: Asked) -> None:
@@ -144,29 +144,23 @@ def searched(asked: Asked) -> None:
         text = "A key that is limited to flows must name flow_id or memory_base_ids instead of all"
         raise errors.InvalidRequest(text, field="all", value=True)
     if asked.body.get("memory_base_ids"):
-        memory_base("body", "memory_base_ids")(asked)
+        memory_base_in("body", "memory_base_ids")(asked)
     if asked.body.get("flow_id") is not None or not asked.body.get("memory_base_ids"):
-        flow("body")(asked)
+        flow_in("body")(asked)
 
 
-def job(asked: Asked) -> None:
+def job_in_path(asked: Asked) -> None:
     for job_id in asked.uuids("path", "job_id"):
         asked.limits.check_job(asked.db, asked.user_id, job_id)
 
 
-def label(asked: Asked) -> None:
-    from memorybase.features.lab.routes import label_in_path
-
-    label_in_path(asked)
-
-
-def standing_statement(asked: Asked) -> None:
+def statement_in_path(asked: Asked) -> None:
     """A statement of the key's flows and end user."""
     for statement_id in asked.uuids("path", "statement_id"):
         asked.limits.check_standing_statement(asked.db, asked.user_id, statement_id)
 
 
-def knowledge(asked: Asked) -> None:
+def knowledge_in_body(asked: Asked) -> None:
     """Check what a call of Dify names. If it names no end user, add the key's."""
     sent = asked.text("body", "knowledge_id")
     if sent is None:
@@ -189,7 +183,7 @@ def named_flows(asked: Asked) -> None:
 # Checks of end users. They follow those of flows, which note the flow.
 
 
-def end_user(where: Where) -> Check:
+def end_user_in(where: Where) -> Check:
     """A filter or an owner: the key's end user, also where it is left open."""
 
     def check(asked: Asked) -> None:
@@ -205,7 +199,7 @@ def end_user(where: Where) -> Check:
     return check
 
 
-def session(where: Where, *, uses: bool = False) -> Check:
+def session_in(where: Where, *, uses: bool = False) -> Check:
     """Accept a session only if it is new or belongs to the key's end user. With `uses`, also check the memory that
     models were given for that session."""
 
@@ -217,7 +211,7 @@ def session(where: Where, *, uses: bool = False) -> Check:
     return check
 
 
-def chat(where: Where) -> Check:
+def chat_in(where: Where) -> Check:
     """A chat of the key's end user, by its id."""
 
     def check(asked: Asked) -> None:
@@ -230,7 +224,7 @@ def chat(where: Where) -> Check:
     return check
 
 
-def row(kind: IdKind) -> Check:
+def row_in_path(kind: IdKind) -> Check:
     """A message, run or node execution in the path, of a session of the key's end user."""
     name = "execution_id" if kind == "node_execution" else f"{kind}_id"
 
@@ -272,178 +266,15 @@ def refused(text: str, name: str | None = None) -> errors.OutsideKeyLimits:
     return errors.OutsideKeyLimits(text, field=name)
 
 
-_OF_PATH, _OF_QUERY, _OF_BODY = flow("path"), flow("query"), flow("body")
-_BASE = memory_base("path")
-_BASE_FILTER = memory_base("query", required=False)
-_FLOW_ONLY, _BASE_ONLY = Rule([_OF_PATH]), Rule([_BASE])
-_QUERY_ONLY = Rule([_OF_QUERY])
-_MESSAGE = Rule([_OF_QUERY], [row("message")])
-_SESSION_IN_QUERY = Rule([_OF_QUERY], [session("query")])
-_SESSION_IN_BODY = Rule([_OF_BODY], [session("body")])
-_CHAT_IN_QUERY, _CHAT_IN_BODY = Rule([_OF_PATH], [chat("query")]), Rule([_OF_PATH], [chat("body")])
-_JOB = Rule([job], [])
-# Keys without limits only: they concern all flows, or what belongs to no flow.
+# Keys without limits only: what all flows share, or what belongs to no flow.
 REFUSED = Rule(None)
-
-RULES: dict[str, Rule] = {
-    "list_problems": REFUSED,
-    "get_overview": REFUSED,
-    "get_metrics": REFUSED,
-    "create_flow": REFUSED,
-    "list_flows": Rule([named_flows], []),
-    "put_flow": _FLOW_ONLY,
-    "get_flow": Rule([_OF_PATH], []),
-    "update_flow": _FLOW_ONLY,
-    "delete_flow": _FLOW_ONLY,
-    "capture_run": Rule([_OF_PATH], [end_user("body"), session("body"), without("node_executions")]),
-    "receive_traces": _FLOW_ONLY,
-    "list_runs": _FLOW_ONLY,
-    "get_run_of_flow": Rule([_OF_PATH], [row("run")]),
-    "find_runs": Rule([_OF_QUERY], [end_user("query")]),
-    "get_run": Rule([_OF_QUERY], [row("run")]),
-    "get_run_memory": _FLOW_ONLY,
-    "put_run_memory": Rule([_OF_PATH], [end_user("body"), session("body"), known_row("run", "run_id", "path")]),
-    "get_run_story": _FLOW_ONLY,
-    "create_memory_base": Rule([_OF_BODY]),
-    "put_memory_base": _FLOW_ONLY,
-    "list_memory_bases": _QUERY_ONLY,
-    "get_memory_base": _BASE_ONLY,
-    "update_memory_base": _BASE_ONLY,
-    "delete_memory_base": _BASE_ONLY,
-    "list_memory_base_sessions": Rule([_BASE], [end_user("query")]),
-    "flush_memory_base": _BASE_ONLY,
-    "sync_memory_base": _BASE_ONLY,
-    "regenerate_memory_base": _BASE_ONLY,
-    "check_mismatch": _BASE_ONLY,
-    "get_search_weights": _BASE_ONLY,
-    "set_search_weights": _BASE_ONLY,
-    "reset_search_weights": _BASE_ONLY,
-    "get_activity": _BASE_ONLY,
-    "list_jobs": _BASE_ONLY,
-    "list_dead_letters": _BASE_ONLY,
-    "retry_dead_letter": _BASE_ONLY,
-    "discard_dead_letter": _BASE_ONLY,
-    "request_memory_map": _BASE_ONLY,
-    "get_memory_map": _BASE_ONLY,
-    "get_distillation": _BASE_ONLY,
-    "set_distillation": _BASE_ONLY,
-    "list_facts": Rule([_BASE], [end_user("query")]),
-    "search_facts": Rule([_BASE], [end_user("body")]),
-    "get_fact": _BASE_ONLY,
-    "delete_fact": _BASE_ONLY,
-    "delete_facts": _BASE_ONLY,
-    "list_all_jobs": Rule([memory_base("query")]),
-    "get_job": _JOB,
-    "watch_job": _JOB,
-    "cancel_job": Rule([job]),
-    "list_all_dead_letters": Rule([memory_base("query")]),
-    "group_dead_letters": Rule([memory_base("query")]),
-    "act_on_dead_letters": REFUSED,
-    "act_on_jobs": REFUSED,
-    "list_messages": Rule([_OF_QUERY, _BASE_FILTER], [end_user("query")]),
-    "get_message": _MESSAGE,
-    "edit_message": _MESSAGE,
-    "delete_message": _MESSAGE,
-    "get_message_ingestion": _MESSAGE,
-    "get_message_history": _MESSAGE,
-    "list_message_uses": _QUERY_ONLY,
-    "act_on_messages": Rule([_OF_BODY]),
-    "list_deleted_messages": Rule([_OF_QUERY, _BASE_FILTER]),
-    "restore_message": _QUERY_ONLY,
-    "purge_message": _QUERY_ONLY,
-    "list_sessions": Rule([_OF_QUERY], [end_user("query")]),
-    "update_session": _SESSION_IN_BODY,
-    "delete_session": Rule([_OF_QUERY], [session("query", uses=True)]),
-    "list_end_users": _QUERY_ONLY,
-    "get_end_user": Rule(None, [own_end_user]),
-    "get_end_user_profile": Rule([_OF_QUERY], [own_end_user]),
-    "erase_end_user": REFUSED,
-    "list_standing_statements": Rule([_OF_QUERY], [end_user("query"), session("query")]),
-    "edit_standing_statement": Rule([standing_statement], []),
-    "delete_standing_statement": Rule([standing_statement], []),
-    "get_history": Rule(
-        [_OF_BODY],
-        [
-            session("body"),
-            known_row("message", "leaf_id"),
-            known_row("run", "run_id"),
-            known_row("node_execution", "execution_id"),
-        ],
-    ),
-    "put_node_execution": Rule([_OF_BODY]),
-    "get_node_execution": Rule([_OF_QUERY], [row("node_execution")]),
-    "delete_node_execution": _QUERY_ONLY,
-    "list_chat_memories": _FLOW_ONLY,
-    "put_chat_memory": _FLOW_ONLY,
-    "get_chat_memory": _FLOW_ONLY,
-    "delete_chat_memory": _FLOW_ONLY,
-    "list_chats": Rule([_OF_PATH], [end_user("query")]),
-    "post_chat_messages": Rule([_OF_PATH], [end_user("body"), chat("body"), known_row("run", "run_id")]),
-    "list_chat_messages": _CHAT_IN_QUERY,
-    "delete_chat_messages": _CHAT_IN_QUERY,
-    "view_chat": Rule([_OF_PATH], [chat("body"), known_row("run", "run_id")]),
-    "trim_chat": _CHAT_IN_BODY,
-    "summarize_chat": _CHAT_IN_BODY,
-    "export_chats": _CHAT_IN_QUERY,
-    "search_memory_base": Rule([_BASE], [end_user("body")]),
-    "search_flow": Rule([searched], [end_user("body")]),
-    "retrieve_knowledge": Rule([knowledge], []),
-    "mark_result": Rule([_OF_BODY]),
-    "list_labels": _QUERY_ONLY,
-    "export_labels": Rule([_OF_QUERY, _BASE_FILTER]),
-    "delete_label": Rule([label]),
-    "list_knowledge_bases": REFUSED,
-    "create_knowledge_base": REFUSED,
-    "get_knowledge_base": REFUSED,
-    "delete_knowledge_base": REFUSED,
-    "add_documents": REFUSED,
-    "rebuild_knowledge_base": REFUSED,
-    "search_knowledge_base": REFUSED,
-    "create_key": REFUSED,
-    "list_keys": REFUSED,
-    "rotate_key": REFUSED,
-    "revoke_key": REFUSED,
-    "set_key_quotas": REFUSED,
-    "get_usage": Rule([], []),
-    "preview_retention": REFUSED,
-    "list_retention_passes": REFUSED,
-    "list_erasures": REFUSED,
-    "get_erasure": REFUSED,
-    "place_hold": REFUSED,
-    "list_holds": REFUSED,
-    "lift_hold": REFUSED,
-    "create_webhook": REFUSED,
-    "list_webhooks": REFUSED,
-    "get_webhook": REFUSED,
-    "update_webhook": REFUSED,
-    "delete_webhook": REFUSED,
-    "rotate_webhook_secret": REFUSED,
-    "send_test_event": REFUSED,
-    "list_deliveries": REFUSED,
-    "get_delivery": REFUSED,
-    "replay_delivery": REFUSED,
-    "replay_dead_deliveries": REFUSED,
-    "discard_delivery": REFUSED,
-    "discard_dead_deliveries": REFUSED,
-    "list_workers": REFUSED,
-    "list_audit_entries": REFUSED,
-    "export_audit_entries": REFUSED,
-    "create_sign_in_link": REFUSED,
-    "get_summary": _SESSION_IN_QUERY,
-    "request_summary": _SESSION_IN_BODY,
-    "delete_summary": _SESSION_IN_QUERY,
-    "build_context": Rule(
-        [_OF_BODY],
-        [end_user("body"), session("body"), known_row("message", "leaf_id"), known_row("run", "run_id")],
-    ),
-    "export_lines": Rule([_OF_QUERY, _BASE_FILTER], [end_user("query")]),
-    "import_lines": REFUSED,
-}
+# Of keys that are limited to flows alone.
+FLOW_IN_PATH, FLOW_IN_QUERY = Rule([flow_in("path")]), Rule([flow_in("query")])
+BASE_IN_PATH = Rule([memory_base_in("path")])
 
 
-def checks_of(operation: str, limits: KeyLimits) -> list[Check]:
+def checks_of(rule: Rule, limits: KeyLimits) -> list[Check]:
     """The checks of a call with these limits. Raises OutsideKeyLimits."""
-    rule = RULES.get(operation, REFUSED)
     wanted: list[Check] = []
     if limits.flow_ids is not None and rule.flows is None:
         raise refused("A key that is limited to flows may not make this call")
@@ -455,13 +286,13 @@ def checks_of(operation: str, limits: KeyLimits) -> list[Check]:
     return wanted
 
 
-async def within_limits(request: Request, operation: str, bulkhead: Bulkhead) -> Request:
+async def within_limits(request: Request, rule: Rule, bulkhead: Bulkhead) -> Request:
     """The request within the limits of its key. Raises OutsideKeyLimits, NotFound and InvalidRequest."""
     caller: Principal = request.state.principal
     limits = caller.limits
     if limits is None:
         return request
-    checks = checks_of(operation, limits)
+    checks = checks_of(rule, limits)
     services: Services = request.app.state.services
     sent = await request.body()
     body = _json_object(sent)

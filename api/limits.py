@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from ipaddress import AddressValueError, IPv6Network
 
+from cachetools import LRUCache
 from fastapi.concurrency import run_in_threadpool
 
 from memorybase import errors
@@ -21,7 +22,7 @@ from memorybase.auth import api_keys
 from memorybase.services import Services
 from memorybase.settings import Settings
 
-MAX_BUCKETS = 10_000  # bounds the memory; beyond it the oldest bucket is dropped, and is full again
+MAX_BUCKETS = 10_000  # bounds the memory; beyond it the least recently used bucket is dropped, and is full again
 BURST_SECONDS = 5  # of its rate a key may use at once, after a pause
 UNAUTHORIZED_PER_SECOND = 5  # calls without a valid key, from one address
 UNAUTHORIZED_BURST_SECONDS = 10
@@ -38,7 +39,7 @@ class Buckets:
         self._interval = 1 / rate if rate else 0.0
         self._ahead = self._interval * max(burst, 1)
         self._clock = clock
-        self._full_at: dict[bytes, float] = {}
+        self._full_at: LRUCache[bytes, float] = LRUCache(MAX_BUCKETS)
 
     def __contains__(self, name: bytes) -> bool:
         return name in self._full_at
@@ -55,8 +56,6 @@ class Buckets:
 
     def take(self, name: bytes) -> None:
         """Take a token, even if the bucket is empty."""
-        if name not in self._full_at and len(self._full_at) >= MAX_BUCKETS:
-            self._full_at.pop(next(iter(self._full_at)))
         self._full_at[name] = max(self._full_at.get(name, 0.0), self._clock()) + self._interval
 
     def forget(self, name: bytes) -> None:

@@ -9,11 +9,11 @@ from pydantic import BaseModel, Field, StringConstraints
 from api.schemas import QUERY_BOUND, Body, Identifier, Moment, Role, SentUuid, Stored, TimeZone, Until, example
 from memorybase.caveats import Caveat
 from memorybase.facts.recall import FactHit
-from memorybase.search import request, scoring, weights
+from memorybase.search import part_weights, request, weights
 from memorybase.search.hits import Hit
 from memorybase.vectors.search import MAX_FILTER_KEYS, MAX_TOP_K
 
-Factor = Annotated[float, Field(ge=0, le=scoring.MAX_FACTOR, allow_inf_nan=False)]
+Factor = Annotated[float, Field(ge=0, le=part_weights.MAX_FACTOR, allow_inf_nan=False)]
 HalfLife = Annotated[float, Field(ge=0, le=request.MAX_HALF_LIFE_DAYS, allow_inf_nan=False)]
 
 

@@ -36,7 +36,7 @@ from recalling.corpora import Conversation, Corpus, Question
 from recalling.loading import Loaded
 
 from memorybase.features.lab.metrics import Judged, judge, summarize
-from memorybase.search.scoring import KIND
+from memorybase.search.part_weights import KIND
 
 UPDATES = ("update", "knowledge_update", "contradiction_resolution")
 SEEDS = (1, 2)

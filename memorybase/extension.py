@@ -35,7 +35,7 @@ class Extension:
     """A feature: its folder's name, and a loader for each part. Importing it loads none of them."""
 
     name: str
-    hooks: Callable[[], Hooks]
+    hooks: Callable[[], Hooks] | None = None
     routes: Callable[[], Routes] | None = None
     pages: Callable[[], Pages] | None = None
     commands: Callable[[], Commands] | None = None

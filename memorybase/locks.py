@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -26,6 +25,7 @@ from uuid import UUID
 from redis.exceptions import LockError, RedisError
 from redis.lock import Lock
 
+from memorybase.circuit import Circuit
 from memorybase.errors import LockUnavailable
 
 if TYPE_CHECKING:
@@ -143,8 +143,7 @@ class _Calls:
     """The calls to one Redis: after one that failed, the next ones fail at once for a while."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
-        self._monotonic = monotonic
-        self._paused_until = -math.inf
+        self._circuit = Circuit(PAUSE_SECONDS, clock=monotonic)
         self._to_release: deque[Lock] = deque()
 
     def release_later(self, lock: Lock) -> None:
@@ -154,17 +153,14 @@ class _Calls:
     @contextlib.contextmanager
     def bounded(self, operation: str) -> Iterator[None]:
         """For one call. Raises LockUnavailable."""
-        if self._monotonic() < self._paused_until:
+        if self._circuit.is_paused:
             raise LockUnavailable(operation=operation, reason="paused")
         try:
             yield
         except RedisError as error:
-            self._pause()
+            self._circuit.failed()
             raise LockUnavailable(operation=operation, reason=type(error).__name__) from error
         self._release_waiting()
-
-    def _pause(self) -> None:
-        self._paused_until = self._monotonic() + PAUSE_SECONDS
 
     def _release_waiting(self) -> None:
         """Release what waits; if Redis fails meanwhile, the call before it has succeeded all the same."""
@@ -177,5 +173,5 @@ class _Calls:
                 _release(lock)
             except RedisError:
                 self._to_release.append(lock)
-                self._pause()
+                self._circuit.failed()
                 return

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 from uuid import UUID
 
 if TYPE_CHECKING:
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from memorybase.locks import SessionLocks
     from memorybase.settings import Settings
     from memorybase.vectors.store import VectorStore
+
+State = TypeVar("State")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +86,23 @@ class EmbedderRegistry(Protocol):
         """Why the default model cannot be loaded: it is being prepared, or that failed. None if it can."""
 
 
+class ProcessState:
+    """What parts of the domain remember in this process: one object of each class."""
+
+    def __init__(self) -> None:
+        self._objects: dict[type[Any], Any] = {}
+
+    def of(self, kind: type[State]) -> State:
+        """The object of this class, made when it is first asked for."""
+        if kind not in self._objects:
+            self._objects.setdefault(kind, kind())  # of two threads that make one, both get the first
+        found: State = self._objects[kind]
+        return found
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The adapters that the domain works with, built once by wiring."""
+    """The adapters that the domain works with and what it remembers, built once by wiring."""
 
     settings: Settings
     database: Database
@@ -96,3 +112,4 @@ class Services:
     queue: IngestionQueue
     hooks: tuple[Hooks, ...]  # of the features, in their order
     reranker: Reranker | None = None
+    state: ProcessState = field(default_factory=ProcessState)

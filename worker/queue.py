@@ -5,7 +5,6 @@ The job row is the source of truth. The sweeper repeats a notification that fail
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +18,7 @@ from kombu.messaging import Producer
 from kombu.utils.url import as_url
 
 from memorybase import telemetry
+from memorybase.circuit import Circuit
 from memorybase.services import JobMessage, Task
 from memorybase.settings import RedisSentinel, Settings
 
@@ -48,7 +48,7 @@ class CeleryQueue:
         # One publisher at a time: a notification takes under a millisecond, and while Redis is frozen only one thread
         # waits for its timeout.
         self._mutex = threading.Lock()
-        self._paused_until = -math.inf
+        self._circuit = Circuit(PAUSE_SECONDS, clock=now)
 
     def enqueue(self, jobs: Sequence[JobMessage]) -> int:
         """Publish notifications, and return their number: all, unless Redis is unavailable, frozen, or failed a moment
@@ -121,17 +121,14 @@ class CeleryQueue:
             yield False
             return
         try:
-            yield self._now() >= self._paused_until
+            yield not self._circuit.is_paused
         except Exception as exc:  # noqa: BLE001 - the caller has committed: nothing here may fail
-            self._pause(what, exc)
+            self._circuit.failed()
+            # Without a farewell, for whose answer AMQP would wait.
+            self._discard(lambda connection: connection.collect())
+            log.warning("broker_unavailable", during=what, error=telemetry.describe_error(exc))
         finally:
             self._mutex.release()
-
-    def _pause(self, what: str, exc: Exception) -> None:
-        self._paused_until = self._now() + PAUSE_SECONDS
-        # Without a farewell, for whose answer AMQP would wait.
-        self._discard(lambda connection: connection.collect())
-        log.warning("broker_unavailable", during=what, error=telemetry.describe_error(exc))
 
 
 def broker_settings(

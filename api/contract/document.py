@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import deepcopy
 from typing import Annotated, Any
 
@@ -22,6 +23,7 @@ from api.contract.typed import (
     TracesExport,
     Turn,
 )
+from api.operations import Policy
 from api.schemas import PROBLEM_JSON
 from memorybase.conversation import Source
 from memorybase.idempotency import KEY_LENGTH
@@ -53,6 +55,91 @@ PROPERTIES: dict[str, Any] = {
 }
 _KEPT = ("title", "description", "default")
 _REF = "#/components/schemas/{model}"
+
+_INTEGER, _TEXT = {"type": "integer", "minimum": 0}, {"type": "string"}
+HEADERS: dict[str, dict[str, Any]] = {
+    idempotency.REPLAYED: {
+        "description": "`true` if this answer is that of an earlier request with the same `Idempotency-Key`.",
+        "schema": {"type": "string", "const": "true"},
+    },
+    "Location": {
+        "description": "The path of what was created.",
+        "required": True,
+        "schema": {"type": "string", "format": "uri-reference"},
+    },
+    "RateLimit": {
+        "description": "Calls that this key may still make at once (`r`), and seconds until it may make all of them "
+        'again (`t`), in this process: a structured field such as `"calls";r=998;t=1`. Absent without a limit.',
+        "schema": _TEXT,
+    },
+    "RateLimit-Policy": {
+        "description": "The limit: `q` calls in `w` seconds.",
+        "schema": _TEXT,
+    },
+    "Retry-After": {
+        "description": "Seconds until a retry can succeed. Present if the error is retryable.",
+        "schema": _INTEGER,
+    },
+    "X-Request-Id": {
+        "description": "The request's id, as in the log: the caller's, or a new one.",
+        "required": True,
+        "schema": _TEXT,
+    },
+}
+KEY: dict[str, Any] = {
+    "name": idempotency.HEADER,
+    "in": "header",
+    "required": False,
+    "description": "A random string, new for each request and the same in its repetitions, which get the first answer.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": KEY_LENGTH},
+}
+
+_RANGES = {"4XX": "Rejected", "5XX": "Failed"}
+_ERRORS = {
+    "401": ("Unauthorized", "A valid API key is required."),
+    "403": ("Forbidden", "A valid API key is required."),
+    "404": ("NotFound", "What the request names does not exist."),
+    "409": ("Conflict", "The request conflicts with the stored state."),
+    "422": ("Invalid", "A field of the request is invalid."),
+    "429": ("RateLimited", "Too many calls. Retry after the time in Retry-After."),
+    "503": ("Unavailable", "A part that the call needs is unavailable. Retry after the time in Retry-After."),
+}
+_RETRYABLE = {"409", "429", "503"}
+# An operation that names one of these, or anything in its path, is 404 if it does not exist.
+_NAMES = {"flow_id", "memory_base_id", "knowledge_id"}
+
+SERVERS: list[dict[str, Any]] = [
+    {"url": "/", "description": "The server that this document was read from."},
+    {"url": "http://127.0.0.1:8000", "description": "A stack on this machine, started with `memorybase up`."},
+]
+
+# In the order of a reader who starts with a flow.
+TAGS: list[dict[str, Any]] = [
+    {"name": "flows", "description": "Flows, and the capture of their runs."},
+    {"name": "messages", "description": "Stored messages: list, read, edit, delete."},
+    {"name": "sessions", "description": "Sessions: list, rename, delete, and erase an end user."},
+    {"name": "history", "description": "The history that a model reads, node executions, and what each run received."},
+    {"name": "context", "description": "History, summary, standing statements and recalled memories in one budget."},
+    {"name": "standing statements", "description": "What end users ask for or prefer: list, correct, delete."},
+    {"name": "summaries", "description": "Summaries of sessions."},
+    {"name": "chat memories", "description": "Memory of a flow's Chat Memory nodes, with a log for each chat."},
+    {"name": "memories", "description": "Memory bases: their settings, progress, dead letters and search weights."},
+    {"name": "facts", "description": "What a language model derives from messages: turn it on, list, search, delete."},
+    {"name": "search", "description": "Search in one memory base, in several, in all of a flow, or in all."},
+    {"name": "retention", "description": "Legal holds, and what expires: what would be deleted and what was."},
+    {"name": "dify", "description": "Dify's External Knowledge API."},
+    {"name": "knowledge bases", "description": "Named collections of documents, and those of memory bases."},
+    {"name": "overview", "description": "Everything in one look, and what needs a person."},
+    {"name": "jobs", "description": "Jobs that ingest, repair and regenerate: list, wait, watch, cancel."},
+    {"name": "dead letters", "description": "Messages that could not be embedded: list, group, retry, discard."},
+    {"name": "portability", "description": "Export and import of everything captured, as JSON lines."},
+    {"name": "workers", "description": "What the workers of the installation hold."},
+    {"name": "keys", "description": "API keys, their scopes and limits."},
+    {"name": "audit", "description": "Who changed or read what, when, and from where."},
+    {"name": "sign-in", "description": "Links that sign a browser in to the web page."},
+    {"name": "health", "description": "Liveness and readiness, without a key."},
+    {"name": "metrics", "description": "Metrics for Prometheus."},
+]
 
 
 def add_types(document: dict[str, Any]) -> None:
@@ -92,94 +179,38 @@ def _refer(part: Any) -> None:
             _refer(each)
 
 
-_INTEGER, _TEXT = {"type": "integer", "minimum": 0}, {"type": "string"}
-HEADERS: dict[str, dict[str, Any]] = {
-    idempotency.REPLAYED: {
-        "description": "`true` if this answer is that of an earlier request with the same `Idempotency-Key`.",
-        "schema": {"type": "string", "const": "true"},
-    },
-    "Location": {
-        "description": "The path of what was created.",
-        "required": True,
-        "schema": {"type": "string", "format": "uri-reference"},
-    },
-    "RateLimit": {
-        "description": "Calls that this key may still make at once (`r`), and seconds until it may make all of them "
-        'again (`t`), in this process: a structured field such as `"calls";r=998;t=1`. Absent without a limit.',
-        "schema": _TEXT,
-    },
-    "RateLimit-Policy": {
-        "description": "The limit: `q` calls in `w` seconds.",
-        "schema": _TEXT,
-    },
-    "Retry-After": {
-        "description": "Seconds until a retry can succeed. Present if the error is retryable.",
-        "schema": _INTEGER,
-    },
-    "X-Request-Id": {
-        "description": "The request's id, as in the log: the caller's, or a new one.",
-        "required": True,
-        "schema": _TEXT,
-    },
-}
-KEY: dict[str, Any] = {
-    "name": idempotency.HEADER,
-    "in": "header",
-    "required": False,
-    "description": "A random string, new for each request and the same in its repetitions, which get the first answer.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": KEY_LENGTH},
-}
-# The Location of a sign-in link would put its token into logs of headers.
-WITHOUT_LOCATION = frozenset({"create_sign_in_link"})
-
-
-def add_headers(document: dict[str, Any]) -> None:
+def add_headers(document: dict[str, Any], policies: Mapping[str, Policy]) -> None:
     """Say which headers each answer has, and which operations take a key."""
     document["components"]["headers"] = HEADERS
     for operation in operations(document):
-        if operation["operationId"] in idempotency.OPERATIONS:
+        policy = policies[operation["operationId"]]
+        if policy.once:
             operation.setdefault("parameters", []).append(dict(KEY))
         for status, answer in operation["responses"].items():
-            names = list(_names(operation, status))
+            names = list(_names(operation, policy, status))
             answer["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in sorted(names)}
 
 
-def _names(operation: dict[str, Any], status: str) -> list[str]:
+def _names(operation: dict[str, Any], policy: Policy, status: str) -> list[str]:
     names = ["X-Request-Id"]
     if operation.get("security"):
         names += ["RateLimit", "RateLimit-Policy"]
     if status[0] in "45":
         names.append("Retry-After")
-    elif operation["operationId"] in idempotency.OPERATIONS:
+    elif policy.once:
         names.append(idempotency.REPLAYED)
-    if status == "201" and operation["operationId"] not in WITHOUT_LOCATION:
+    if status == "201" and policy.location:
         names.append("Location")
     return names
 
 
-_RANGES = {"4XX": "Rejected", "5XX": "Failed"}
-_ERRORS = {
-    "401": ("Unauthorized", "A valid API key is required."),
-    "403": ("Forbidden", "A valid API key is required."),
-    "404": ("NotFound", "What the request names does not exist."),
-    "409": ("Conflict", "The request conflicts with the stored state."),
-    "422": ("Invalid", "A field of the request is invalid."),
-    "429": ("RateLimited", "Too many calls. Retry after the time in Retry-After."),
-    "503": ("Unavailable", "A part that the call needs is unavailable. Retry after the time in Retry-After."),
-}
-_RETRYABLE = {"409", "429", "503"}
-# An operation that names one of these, or anything in its path, is 404 if it does not exist.
-_NAMES = {"flow_id", "memory_base_id", "knowledge_id"}
-_WITHOUT_404 = {"put_flow", "act_on_messages"}  # creates it; has a result for each message
-
-
-def add_errors(document: dict[str, Any]) -> None:
+def add_errors(document: dict[str, Any], policies: Mapping[str, Policy]) -> None:
     """Refer to the typical errors of each operation, and to one description of all others."""
     described = document["components"].setdefault("responses", {})
     for operation in operations(document):
-        answers = operation["responses"]
+        answers, policy = operation["responses"], policies[operation["operationId"]]
         is_ours = PROBLEM_JSON in answers["5XX"]["content"]  # not those of Dify's operation
-        for status in _typical(document, operation, "401" if is_ours else "403"):
+        for status in _typical(document, operation, policy, "401" if is_ours else "403"):
             name, text = _ERRORS[status]
             name = name if is_ours else f"Retrieval{name}"
             described[name] = _described(answers[f"{status[0]}XX"], status, text)
@@ -192,14 +223,14 @@ def add_errors(document: dict[str, Any]) -> None:
     document["components"]["responses"] = dict(sorted(described.items()))
 
 
-def _typical(document: dict[str, Any], operation: dict[str, Any], unauthorized: str) -> list[str]:
+def _typical(document: dict[str, Any], operation: dict[str, Any], policy: Policy, unauthorized: str) -> list[str]:
     if not operation.get("security"):
-        return ["503"] if operation["operationId"] == "health_ready" else []
+        return sorted({"503"} & operation["responses"].keys())
     found = {unauthorized, "422", "429", "503"} | {"409"} & operation["responses"].keys()
     parameters = operation.get("parameters", ())
     names = {each["name"] for each in parameters} | _fields(document, operation)
-    if names & _NAMES or any(each["in"] == "path" for each in parameters):
-        found |= {"404"} if operation["operationId"] not in _WITHOUT_404 else set()
+    if policy.not_found and (names & _NAMES or any(each["in"] == "path" for each in parameters)):
+        found.add("404")
     return sorted(found)
 
 
@@ -228,48 +259,13 @@ def _ref(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/responses/{name}"}
 
 
-SERVERS: list[dict[str, Any]] = [
-    {"url": "/", "description": "The server that this document was read from."},
-    {"url": "http://127.0.0.1:8000", "description": "A stack on this machine, started with `memorybase up`."},
-]
-
-# In the order of a reader who starts with a flow.
-TAGS: list[dict[str, Any]] = [
-    {"name": "flows", "description": "Flows, and the capture of their runs."},
-    {"name": "traces", "description": "OpenTelemetry spans of model calls, whose conversations are captured."},
-    {"name": "messages", "description": "Stored messages: list, read, edit, delete."},
-    {"name": "sessions", "description": "Sessions: list, rename, delete, and erase an end user."},
-    {"name": "history", "description": "The history that a model reads, node executions, and what each run received."},
-    {"name": "context", "description": "History, summary, standing statements and recalled memories in one budget."},
-    {"name": "standing statements", "description": "What end users ask for or prefer: list, correct, delete."},
-    {"name": "summaries", "description": "Summaries of sessions."},
-    {"name": "chat memories", "description": "Memory of a flow's Chat Memory nodes, with a log for each chat."},
-    {"name": "memories", "description": "Memory bases: their settings, progress, dead letters and search weights."},
-    {"name": "facts", "description": "What a language model derives from messages: turn it on, list, search, delete."},
-    {"name": "search", "description": "Search in one memory base, in several, in all of a flow, or in all."},
-    {"name": "retention", "description": "Legal holds, and what expires: what would be deleted and what was."},
-    {"name": "dify", "description": "Dify's External Knowledge API."},
-    {"name": "knowledge bases", "description": "Named collections of documents, and those of memory bases."},
-    {"name": "overview", "description": "Everything in one look, and what needs a person."},
-    {"name": "jobs", "description": "Jobs that ingest, repair and regenerate: list, wait, watch, cancel."},
-    {"name": "dead letters", "description": "Messages that could not be embedded: list, group, retry, discard."},
-    {"name": "portability", "description": "Export and import of everything captured, as JSON lines."},
-    {"name": "workers", "description": "What the workers of the installation hold."},
-    {"name": "keys", "description": "API keys, their scopes and limits."},
-    {"name": "audit", "description": "Who changed or read what, when, and from where."},
-    {"name": "sign-in", "description": "Links that sign a browser in to the web page."},
-    {"name": "health", "description": "Liveness and readiness, without a key."},
-    {"name": "metrics", "description": "Metrics for Prometheus."},
-]
-
-
-def completed(document: dict[str, Any]) -> dict[str, Any]:
-    """The document with all that FastAPI cannot generate. It is changed in place."""
+def completed(document: dict[str, Any], policies: Mapping[str, Policy]) -> dict[str, Any]:
+    """The document with all that FastAPI cannot generate. It is changed in place. `policies`: by operation id."""
     add_types(document)
     _title(document)
-    add_headers(document)
+    add_headers(document, policies)
     _say_once(document)
-    add_errors(document)
+    add_errors(document, policies)
     return document
 
 

@@ -27,17 +27,16 @@ from api.routes import (
     sign_in,
     standing,
     summaries,
-    traces,
     usage,
     workers,
 )
 from memorybase.features import EXTENSIONS
 
+OF_FEATURES = tuple(each.routes() for each in EXTENSIONS if each.routes is not None)
 ROUTERS = (
     health.router,
     overview.router,
     flows.router,
-    traces.router,
     memories.router,
     facts.router,
     jobs.router,
@@ -61,6 +60,5 @@ ROUTERS = (
     summaries.router,
     context.router,
     portability.router,
+    *(each.router for each in OF_FEATURES),
 )
-
-OF_FEATURES = tuple(each.routes() for each in EXTENSIONS if each.routes is not None)

@@ -10,8 +10,10 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from api.admission import Work, admission_of
+from api.auditing import Audit
 from api.contract.lines import JSON_LINES, LINES_OF_AUDIT
 from api.deps import Admin, PageDep, ServicesDep, keyed_router
+from api.operations import operation
 from api.routes.portability import STREAM_HEADERS
 from api.schemas import Moment, Name, Until
 from memorybase.audit import entries
@@ -50,6 +52,7 @@ def list_audit_entries(
 
 
 @router.get("/audit/export", response_class=StreamingResponse, responses={200: LINES_OF_AUDIT})
+@operation(audit=Audit.EXPORT)
 def export_audit_entries(
     request: Request,
     services: ServicesDep,

@@ -9,10 +9,13 @@ from fastapi.responses import StreamingResponse
 from pydantic import Field
 
 from api.admission import Work, admission_of
+from api.auditing import Audit
 from api.contract.lines import JSON_LINES, LINES_OF_EXPORT
 from api.deps import EndUserFilter, FlowId, NodeId, PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.idempotency import keeping, operation_id, replayed
+from api.key_limits import FLOW_IN_PATH, Rule, chat_in, end_user_in, flow_in, known_row
 from api.locations import location
+from api.operations import operation
 from api.routes.portability import STREAM_HEADERS
 from api.schemas import CONFLICT, Body, GivenChat, Identifier, ModelName, SentMessages, Stored, ViewAnswer
 from memorybase import ids
@@ -99,17 +102,22 @@ router = keyed_router("chat memories")
 MEMORIES = "/flows/{flow_id}/chat-memories"
 MEMORY = f"{MEMORIES}/{{node_id}}"
 
+_CHAT_IN_QUERY = Rule([flow_in("path")], [chat_in("query")])
+_CHAT_IN_BODY = Rule([flow_in("path")], [chat_in("body")])
+
 
 ChatId = Annotated[Identifier, Query(description="The chat's id, chosen by the caller.")]
 
 
 @router.get(MEMORIES)
+@operation(limits=FLOW_IN_PATH)
 def list_chat_memories(flow_id: FlowId, services: ServicesDep, caller: Reader, page: PageDep) -> Page[ChatMemoryView]:
     """List the chat memories of a flow, oldest first."""
     return memories.list_memories(services, caller.user_id, flow_id, page)
 
 
 @router.put(MEMORY, responses={201: {"model": ChatMemoryView}})
+@operation(limits=FLOW_IN_PATH)
 def put_chat_memory(
     flow_id: FlowId, node_id: NodeId, body: ChatMemoryConfig, services: ServicesDep, caller: Writer, response: Response
 ) -> ChatMemoryView:
@@ -122,18 +130,21 @@ def put_chat_memory(
 
 
 @router.get(MEMORY)
+@operation(limits=FLOW_IN_PATH)
 def get_chat_memory(flow_id: FlowId, node_id: NodeId, services: ServicesDep, caller: Reader) -> ChatMemoryView:
     """Read a chat memory."""
     return memories.get_memory(services, MemoryKey(caller.user_id, flow_id, node_id))
 
 
 @router.delete(MEMORY, status_code=204)
+@operation(limits=FLOW_IN_PATH)
 def delete_chat_memory(flow_id: FlowId, node_id: NodeId, services: ServicesDep, caller: Writer) -> None:
     """Delete a chat memory with all its chats."""
     memories.delete_memory(services, MemoryKey(caller.user_id, flow_id, node_id))
 
 
 @router.get(f"{MEMORY}/chats")
+@operation(limits=Rule([flow_in("path")], [end_user_in("query")]))
 def list_chats(
     flow_id: FlowId,
     node_id: NodeId,
@@ -148,6 +159,11 @@ def list_chats(
 
 
 @router.post(f"{MEMORY}/messages", status_code=201, responses={200: {"model": Posted}, **CONFLICT})
+@operation(
+    limits=Rule([flow_in("path")], [end_user_in("body"), chat_in("body"), known_row("run", "run_id")]),
+    work=Work.CAPTURE,
+    once=True,
+)
 def post_chat_messages(
     flow_id: FlowId,
     node_id: NodeId,
@@ -174,6 +190,7 @@ def post_chat_messages(
 
 
 @router.get(f"{MEMORY}/messages")
+@operation(limits=_CHAT_IN_QUERY)
 def list_chat_messages(
     flow_id: FlowId,
     node_id: NodeId,
@@ -192,6 +209,7 @@ def list_chat_messages(
 
 
 @router.delete(f"{MEMORY}/messages")
+@operation(limits=_CHAT_IN_QUERY, once=True)
 def delete_chat_messages(
     flow_id: FlowId,
     node_id: NodeId,
@@ -224,6 +242,7 @@ def delete_chat_messages(
 
 
 @router.post(f"{MEMORY}/view")
+@operation(limits=Rule([flow_in("path")], [chat_in("body"), known_row("run", "run_id")]))
 def view_chat(
     flow_id: FlowId, node_id: NodeId, body: ChatViewBody, services: ServicesDep, caller: Reader
 ) -> ViewAnswer:
@@ -241,6 +260,7 @@ def view_chat(
 
 
 @router.post(f"{MEMORY}/trim")
+@operation(limits=_CHAT_IN_BODY)
 def trim_chat(flow_id: FlowId, node_id: NodeId, body: ChatTrimBody, services: ServicesDep, caller: Writer) -> Trimmed:
     """Trim a chat to its newest messages in every view. The log keeps all messages."""
     key = MemoryKey(caller.user_id, flow_id, node_id)
@@ -248,6 +268,7 @@ def trim_chat(flow_id: FlowId, node_id: NodeId, body: ChatTrimBody, services: Se
 
 
 @router.post(f"{MEMORY}/summarize")
+@operation(limits=_CHAT_IN_BODY, once=True, left_out="summary")
 def summarize_chat(
     flow_id: FlowId, node_id: NodeId, body: ChatSummaryBody, services: ServicesDep, caller: Writer, request: Request
 ) -> Trimmed:
@@ -267,6 +288,7 @@ def summarize_chat(
 
 
 @router.get(f"{MEMORY}/export", response_class=StreamingResponse, responses={200: LINES_OF_EXPORT})
+@operation(limits=_CHAT_IN_QUERY, audit=Audit.EXPORT)
 def export_chats(
     request: Request,
     flow_id: FlowId,

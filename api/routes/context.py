@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from api.admission import Work
 from api.context_schemas import ContextAnswer, ContextBody, ContextConfig, RecallBody
 from api.deps import Reader, ServicesDep, keyed_router
+from api.key_limits import Rule, end_user_in, flow_in, known_row, session_in
+from api.operations import operation
 from api.schemas import CONFLICT
 from memorybase import ids
 from memorybase.conversation import Limits, context
@@ -15,7 +18,7 @@ from memorybase.conversation.session_memory.presets import PRESETS, SessionPrese
 from memorybase.conversation.standing import StandingOptions
 from memorybase.conversation.summarizers.llm import checked_name
 from memorybase.conversation.view.token_counters import counter_for
-from memorybase.search.scoring import PartWeights
+from memorybase.search.part_weights import PartWeights
 
 router = keyed_router("context")
 
@@ -23,6 +26,13 @@ _LIMITS = ("max_turns", "max_messages")
 
 
 @router.post("/context", responses=CONFLICT)
+@operation(
+    limits=Rule(
+        [flow_in("body")],
+        [end_user_in("body"), session_in("body"), known_row("message", "leaf_id"), known_row("run", "run_id")],
+    ),
+    work=Work.SEARCH,
+)
 def build_context(body: ContextBody, services: ServicesDep, caller: Reader) -> ContextAnswer:
     """Build history, summary and recalled memories within the token budget. `degraded` names what is unavailable."""
     leaf = None if body.leaf_id is None else ids.CallerId.of(caller.user_id, "message", body.leaf_id, name="leaf_id")

@@ -9,6 +9,8 @@ from fastapi import Query
 from pydantic import Field, StringConstraints, model_validator
 
 from api.deps import PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.key_limits import Rule, memory_base_in
+from api.operations import operation
 from api.schemas import Body, Identifier, Moment, Stored, Until
 from memorybase import ids
 from memorybase.database.paging import Page
@@ -66,6 +68,7 @@ CauseFilter = Annotated[
 
 
 @router.get("/dead-letters")
+@operation(limits=Rule([memory_base_in("query")]))
 def list_all_dead_letters(
     services: ServicesDep,
     caller: Reader,
@@ -78,6 +81,7 @@ def list_all_dead_letters(
 
 
 @router.get("/dead-letters/groups")
+@operation(limits=Rule([memory_base_in("query")]))
 def group_dead_letters(
     services: ServicesDep, caller: Reader, memory_base_id: BaseFilter = None, cause: CauseFilter = None
 ) -> DeadLetterGroups:

@@ -14,22 +14,18 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from starlette.exceptions import HTTPException
 
 from api import failures
+from api.admission import Work
 from api.deps import BEARER, HEADER, KeyedRoute, Reader, ServicesDep
+from api.key_limits import Rule, knowledge_in_body
+from api.operations import operation
 from api.schemas import QUERY_BOUND, Stored, example
 from memorybase import errors
 from memorybase.messages import message_text
 from memorybase.search import search
+from memorybase.search.conditions import MAX_CONDITIONS, OPERATORS, Conditions, checked_condition
 from memorybase.search.corrections import marking
 from memorybase.search.hits import Hit
-from memorybase.search.request import (
-    MAX_CONDITIONS,
-    OPERATORS,
-    Conditions,
-    Knowledge,
-    SearchRequest,
-    checked_condition,
-    find_knowledge,
-)
+from memorybase.search.request import Knowledge, SearchRequest, find_knowledge
 from memorybase.validation import Sent
 from memorybase.vectors.search import MAX_TOP_K, check_bound
 
@@ -41,6 +37,8 @@ _NAME = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "stri
 _VALUE = {
     "anyOf": [*_TEXT_OR_NUMBER["anyOf"], {"type": "array", "items": _TEXT_OR_NUMBER}, {"type": "null"}],
 }
+
+CONTENT_CHARS = 2_000  # of a message that is answered as a whole: about as much as a chunk of Dify's
 
 
 # Unlike other bodies these ignore unknown fields: Dify defines the request and adds fields to it, and nobody could fix
@@ -206,14 +204,13 @@ def _text(error: errors.MemorybaseError) -> str:
     return f"{text} ({', '.join(more)})" if more else text
 
 
-CONTENT_CHARS = 2_000  # of a message that is answered as a whole: about as much as a chunk of Dify's
-
 router = APIRouter(
     tags=["dify"], route_class=DifyRoute, dependencies=[Security(BEARER), Security(HEADER)], responses=RETRIEVAL_ERRORS
 )
 
 
 @router.post("/dify/retrieval")
+@operation(limits=Rule([knowledge_in_body], []), work=Work.SEARCH)
 def retrieve_knowledge(body: Retrieval, services: ServicesDep, caller: Reader) -> RetrievalAnswer:
     """Search for Dify's External Knowledge API. The endpoint to enter in Dify ends in /v1/dify."""
     setting = body.retrieval_setting or RetrievalSetting()

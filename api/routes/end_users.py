@@ -6,8 +6,11 @@ from typing import Annotated
 
 from fastapi import Depends, Path, Query, Request
 
+from api.admission import Work
 from api.deps import FlowFilter, FlowNamed, PageDep, Reader, ServicesDep, TextQuery, Writer, keyed_router
+from api.key_limits import FLOW_IN_QUERY, Rule, flow_in, own_end_user
 from api.middleware import path_text
+from api.operations import operation
 from memorybase import messages
 from memorybase.database.paging import Page
 from memorybase.models import ID_LENGTH
@@ -34,6 +37,7 @@ EndUserId = Annotated[str, Depends(_end_user_in_path)]
 
 
 @router.get("/end-users")
+@operation(limits=FLOW_IN_QUERY)
 def list_end_users(
     services: ServicesDep,
     caller: Reader,
@@ -47,12 +51,14 @@ def list_end_users(
 
 
 @router.get("/end-users/{end_user_id}")
+@operation(limits=Rule(None, [own_end_user]))
 def get_end_user(end_user_id: EndUserId, services: ServicesDep, caller: Reader) -> EndUserDetails:
     """Read how much is stored of an end user, by kind."""
     return end_users.get_end_user(services, caller.user_id, end_user_id)
 
 
 @router.get("/end-users/{end_user_id}/profile")
+@operation(limits=Rule([flow_in("query")], [own_end_user]))
 def get_end_user_profile(
     end_user_id: EndUserId,
     services: ServicesDep,
@@ -65,6 +71,7 @@ def get_end_user_profile(
 
 
 @router.delete("/end-users/{end_user_id}")
+@operation(work=Work.BULK)
 def erase_end_user(end_user_id: EndUserId, services: ServicesDep, caller: Writer) -> ErasureReceipt:
     """Delete every session of an end user, in all flows. The response counts what was deleted."""
     return edits.erase_end_user(services, caller.user_id, end_user_id)

@@ -6,8 +6,11 @@ from typing import Annotated
 
 from fastapi import Path, Query, Response
 
+from api.admission import Work
 from api.deps import MemoryBaseId, PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.fact_schemas import DistillationBody, FactsDeleted, FactSearchBody, FactsFound
+from api.key_limits import BASE_IN_PATH, Rule, end_user_in, memory_base_in
+from api.operations import operation
 from api.schemas import Identifier, SentUuid
 from memorybase import caveats
 from memorybase.database.paging import Page
@@ -23,12 +26,14 @@ FactId = Annotated[SentUuid, Path(description="The UUID of the fact.")]
 
 
 @router.get("/memories/{memory_base_id}/distillation")
+@operation(limits=BASE_IN_PATH)
 def get_distillation(memory_base_id: MemoryBaseId, services: ServicesDep, caller: Reader) -> DistillationView:
     """Read whether facts are distilled for a memory base, what waits and why, and what it used."""
     return manage.get_distillation(services, caller.user_id, memory_base_id)
 
 
 @router.put("/memories/{memory_base_id}/distillation")
+@operation(limits=BASE_IN_PATH)
 def set_distillation(
     memory_base_id: MemoryBaseId, body: DistillationBody, services: ServicesDep, caller: Writer
 ) -> DistillationView:
@@ -40,6 +45,7 @@ def set_distillation(
 
 
 @router.get("/memories/{memory_base_id}/facts")
+@operation(limits=Rule([memory_base_in("path")], [end_user_in("query")]))
 def list_facts(
     memory_base_id: MemoryBaseId,
     services: ServicesDep,
@@ -59,6 +65,7 @@ def list_facts(
 
 
 @router.post("/memories/{memory_base_id}/facts/search")
+@operation(limits=Rule([memory_base_in("path")], [end_user_in("body")]), work=Work.SEARCH)
 def search_facts(
     memory_base_id: MemoryBaseId, body: FactSearchBody, services: ServicesDep, caller: Reader
 ) -> FactsFound:
@@ -69,12 +76,14 @@ def search_facts(
 
 
 @router.get("/memories/{memory_base_id}/facts/{fact_id}")
+@operation(limits=BASE_IN_PATH)
 def get_fact(memory_base_id: MemoryBaseId, fact_id: FactId, services: ServicesDep, caller: Reader) -> FactView:
     """Read a fact. After a source was edited or deleted it is 404."""
     return manage.get_fact(services, caller.user_id, memory_base_id, fact_id)
 
 
 @router.delete("/memories/{memory_base_id}/facts/{fact_id}", status_code=204)
+@operation(limits=BASE_IN_PATH)
 def delete_fact(memory_base_id: MemoryBaseId, fact_id: FactId, services: ServicesDep, caller: Writer) -> Response:
     """Delete a fact and those that say the same. The messages stay."""
     manage.delete_fact(services, caller.user_id, memory_base_id, fact_id)
@@ -82,6 +91,7 @@ def delete_fact(memory_base_id: MemoryBaseId, fact_id: FactId, services: Service
 
 
 @router.delete("/memories/{memory_base_id}/facts")
+@operation(limits=BASE_IN_PATH)
 def delete_facts(memory_base_id: MemoryBaseId, services: ServicesDep, caller: Writer) -> FactsDeleted:
     """Delete every fact of a memory base. The messages stay."""
     return FactsDeleted(deleted=manage.delete_facts(services, caller.user_id, memory_base_id))

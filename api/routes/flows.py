@@ -8,6 +8,7 @@ from uuid import UUID
 from fastapi import Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
+from api.admission import Work
 from api.deps import (
     FlowFilter,
     FlowId,
@@ -20,8 +21,10 @@ from api.deps import (
     keyed_router,
 )
 from api.idempotency import keeping, operation_id
+from api.key_limits import FLOW_IN_PATH, Rule, end_user_in, flow_in, named_flows, row_in_path, session_in, without
 from api.locations import location
 from api.middleware import path_text
+from api.operations import operation
 from api.retention_schemas import FlowChanges
 from api.schemas import CONFLICT, Accepted, CaptureAnswer, CaptureBody, FlowBody, Identifier, Moment, Until
 from memorybase import caveats, ids, messages
@@ -58,6 +61,7 @@ class RunListFilter(BaseModel):
 
 
 @router.post("/flows", status_code=201)
+@operation(once=True)
 def create_flow(
     body: FlowBody, services: ServicesDep, caller: Writer, request: Request, response: Response
 ) -> FlowView:
@@ -74,6 +78,7 @@ def create_flow(
 
 
 @router.put("/flows/{flow_id}", responses={201: {"model": FlowView}})
+@operation(limits=FLOW_IN_PATH, not_found=False)  # it creates the flow
 def put_flow(
     flow_id: Annotated[str, Path(description="A UUID, or any string.", max_length=ID_LENGTH)],
     body: FlowBody,
@@ -98,6 +103,7 @@ def put_flow(
 
 
 @router.get("/flows")
+@operation(limits=Rule([named_flows], []))
 def list_flows(services: ServicesDep, caller: Reader, page: PageDep) -> Page[FlowView]:
     """List flows, oldest first. A key that is limited to flows lists these."""
     only = None if caller.limits is None else caller.limits.flow_ids
@@ -105,18 +111,21 @@ def list_flows(services: ServicesDep, caller: Reader, page: PageDep) -> Page[Flo
 
 
 @router.get("/flows/{flow_id}")
+@operation(limits=Rule([flow_in("path")], []))
 def get_flow(flow_id: FlowId, services: ServicesDep, caller: Reader) -> FlowView:
     """Read a flow."""
     return sessions.get_flow(services, caller.user_id, flow_id)
 
 
 @router.patch("/flows/{flow_id}")
+@operation(limits=FLOW_IN_PATH)
 def update_flow(flow_id: FlowId, body: FlowChanges, services: ServicesDep, caller: Writer) -> FlowView:
     """Change a flow. Messages older than the days that it keeps are deleted by the sweeper's next pass."""
     return sessions.flow_view(flows.update_flow(services, caller.user_id, flow_id, body.given()))
 
 
 @router.delete("/flows/{flow_id}", status_code=204, responses={202: {"model": Accepted}})
+@operation(limits=FLOW_IN_PATH, work=Work.BULK)
 def delete_flow(flow_id: FlowId, services: ServicesDep, caller: Writer) -> Response:
     """Delete a flow and everything in it: 204, or 202 while its jobs stop. It is invisible at once."""
     return deleted(session_deletion.delete_flow(services, caller.user_id, flow_id))
@@ -127,6 +136,11 @@ def delete_flow(flow_id: FlowId, services: ServicesDep, caller: Writer) -> Respo
     status_code=201,
     response_model=CaptureAnswer,
     responses={200: {"model": CaptureAnswer}, **CONFLICT},
+)
+@operation(
+    limits=Rule([flow_in("path")], [end_user_in("body"), session_in("body"), without("node_executions")]),
+    work=Work.CAPTURE,
+    once=True,
 )
 def capture_run(
     flow_id: FlowId, body: CaptureBody, services: ServicesDep, caller: Writer, request: Request
@@ -147,18 +161,21 @@ def capture_run(
 
 
 @router.get("/flows/{flow_id}/runs")
+@operation(limits=FLOW_IN_PATH)
 def list_runs(flow_id: FlowId, services: ServicesDep, caller: Reader, page: PageDep) -> Page[RunView]:
     """List the runs of a flow, newest first."""
     return runs.list_runs(services, caller.user_id, RunFilter(flow_id), page)
 
 
 @router.get("/flows/{flow_id}/runs/{run_id}")
+@operation(limits=Rule([flow_in("path")], [row_in_path("run")]))
 def get_run_of_flow(flow_id: FlowId, run_id: RunId, services: ServicesDep, caller: Reader) -> RunView:
     """Read a run of a flow."""
     return runs.get_run(services, caller.user_id, caller_ids.find(services, run_id, flow_id))
 
 
 @router.get("/runs")
+@operation(limits=Rule([flow_in("query")], [end_user_in("query")]))
 def find_runs(
     services: ServicesDep,
     caller: Reader,
@@ -173,6 +190,7 @@ def find_runs(
 
 
 @router.get("/runs/{run_id}")
+@operation(limits=Rule([flow_in("query")], [row_in_path("run")]))
 def get_run(run_id: RunId, flow_id: FlowFilter, services: ServicesDep, caller: Reader) -> RunView:
     """Read a run. Run ids are unique within their flow; an id of several flows is 409 without `flow_id`."""
     return runs.get_run(services, caller.user_id, caller_ids.find(services, run_id, flow_id))

@@ -26,7 +26,7 @@ async def health_live() -> Liveness:
     return Liveness(version=__version__)
 
 
-@router.get("/health/ready")
+@router.get("/health/ready", responses={503: {"description": "A part is unavailable."}})
 async def health_ready(services: ServicesDep) -> Readiness:
     """Check all parts: 200 if every part responds, else 503 with the names of those that do not.
 

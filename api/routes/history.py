@@ -8,8 +8,11 @@ from uuid import UUID
 from fastapi import Response
 from pydantic import Field, StringConstraints, model_validator
 
+from api.admission import Work
 from api.deps import FlowFilter, FlowId, NodeExecutionId, NodeId, Reader, RunId, ServicesDep, Writer, keyed_router
+from api.key_limits import FLOW_IN_PATH, FLOW_IN_QUERY, Rule, end_user_in, flow_in, known_row, row_in_path, session_in
 from api.locations import location
+from api.operations import operation
 from api.schemas import (
     CONFLICT,
     MAX_VIEW_TOKENS,
@@ -176,6 +179,17 @@ router = keyed_router("history")
 
 
 @router.post("/history")
+@operation(
+    limits=Rule(
+        [flow_in("body")],
+        [
+            session_in("body"),
+            known_row("message", "leaf_id"),
+            known_row("run", "run_id"),
+            known_row("node_execution", "execution_id"),
+        ],
+    )
+)
 def get_history(body: HistoryBody, services: ServicesDep, caller: Reader) -> HistoryAnswer:
     """Read a session, or one node's part of it, as messages for a model. With `run_id` and `node_id` the memory use is
     recorded."""
@@ -209,6 +223,7 @@ def get_history(body: HistoryBody, services: ServicesDep, caller: Reader) -> His
 
 
 @router.put("/node-executions/{execution_id}", responses={201: {"model": NodeExecutionView}})
+@operation(limits=Rule([flow_in("body")]), work=Work.CAPTURE)
 def put_node_execution(
     execution_id: NodeExecutionId,
     body: NodeExecutionBody,
@@ -228,6 +243,7 @@ def put_node_execution(
 
 
 @router.get("/node-executions/{execution_id}")
+@operation(limits=Rule([flow_in("query")], [row_in_path("node_execution")]))
 def get_node_execution(
     execution_id: NodeExecutionId, flow_id: FlowFilter, services: ServicesDep, caller: Reader
 ) -> NodeExecutionView:
@@ -236,6 +252,7 @@ def get_node_execution(
 
 
 @router.delete("/node-executions/{execution_id}", status_code=204)
+@operation(limits=FLOW_IN_QUERY)
 def delete_node_execution(
     execution_id: NodeExecutionId, flow_id: FlowFilter, services: ServicesDep, caller: Writer
 ) -> None:
@@ -244,12 +261,17 @@ def delete_node_execution(
 
 
 @router.get("/flows/{flow_id}/runs/{run_id}/memory")
+@operation(limits=FLOW_IN_PATH)
 def get_run_memory(flow_id: FlowId, run_id: RunId, services: ServicesDep, caller: Reader) -> RunMemory:
     """Show the memory that each node of a run received."""
     return record.run_memory(services, caller.user_id, flow_id, run_id)
 
 
 @router.put("/flows/{flow_id}/runs/{run_id}/memory/{node_id}", responses=CONFLICT)
+@operation(
+    limits=Rule([flow_in("path")], [end_user_in("body"), session_in("body"), known_row("run", "run_id", "path")]),
+    work=Work.CAPTURE,
+)
 def put_run_memory(
     flow_id: FlowId, run_id: RunId, node_id: NodeId, body: MemoryUseBody, services: ServicesDep, caller: Writer
 ) -> NodeUse:
@@ -278,6 +300,7 @@ def put_run_memory(
 
 
 @router.get("/flows/{flow_id}/runs/{run_id}/story")
+@operation(limits=FLOW_IN_PATH)
 def get_run_story(flow_id: FlowId, run_id: RunId, services: ServicesDep, caller: Reader) -> RunStory:
     """Show a run as one story: its question and answer, the memory that each node received and how well it fits, and
     when each memory base held the messages."""

@@ -13,6 +13,8 @@ from api import waiting
 from api.admission import Work, admission_of
 from api.contract.lines import EVENTS, EVENTS_OF_JOB
 from api.deps import PageDep, Reader, ServicesDep, Writer, check_key, keyed_router
+from api.key_limits import Rule, job_in_path, memory_base_in
+from api.operations import operation
 from api.schemas import CONFLICT, MAX_WAIT_SECONDS, Body, Identifier, Moment, SentUuid, Stored, Until
 from memorybase import ids
 from memorybase.database.paging import Page
@@ -60,10 +62,13 @@ class JobActionBody(Body):
 
 router = keyed_router("jobs")
 
+_JOB = Rule([job_in_path], [])
+
 JobId = Annotated[SentUuid, Path(description="The UUID of the job.")]
 
 
 @router.get("/jobs")
+@operation(limits=Rule([memory_base_in("query")]))
 def list_all_jobs(
     services: ServicesDep,
     caller: Reader,
@@ -99,6 +104,7 @@ def act_on_jobs(body: JobActionBody, services: ServicesDep, caller: Writer) -> J
 
 
 @router.get("/jobs/{job_id}")
+@operation(limits=_JOB, work=Work.STREAM)
 async def get_job(
     job_id: JobId,
     services: ServicesDep,
@@ -121,6 +127,7 @@ async def get_job(
     response_class=StreamingResponse,
     responses={200: EVENTS_OF_JOB},
 )
+@operation(limits=_JOB, work=Work.STREAM)
 async def watch_job(job_id: JobId, services: ServicesDep, caller: Reader, request: Request) -> StreamingResponse:
     """Stream server-sent events: `job` after each change, `end` with the last state, `unauthorized` if the key was
     revoked."""
@@ -132,6 +139,7 @@ async def watch_job(job_id: JobId, services: ServicesDep, caller: Reader, reques
 
 
 @router.delete("/jobs/{job_id}", status_code=204, responses=CONFLICT)
+@operation(limits=Rule([job_in_path]))
 def cancel_job(job_id: JobId, services: ServicesDep, caller: Writer) -> Response:
     """Cancel a job. Its messages stay pending."""
     regenerate.cancel_job(services, caller.user_id, job_id)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.deps import Admin, PageDep, ServicesDep, keyed_router
 from api.idempotency import keeping, refuse_replay
 from api.locations import location
+from api.operations import operation
 from api.schemas import CONFLICT, Body, Identifier, Moment, Name, SentUuid
 from memorybase import errors, ids
 from memorybase.auth import api_keys
@@ -127,6 +128,7 @@ KeyId = Annotated[SentUuid, Path(description="The UUID of the key.")]
 
 
 @router.post("/keys", status_code=201)
+@operation(once=True, left_out="secret")
 def create_key(
     body: KeyBody, services: ServicesDep, caller: Admin, request: Request, response: Response
 ) -> NewKeyAnswer:
@@ -150,6 +152,7 @@ def create_key(
 
 
 @router.post("/keys/{key_id}/rotate", status_code=201, responses=CONFLICT)
+@operation(once=True, left_out="secret")
 def rotate_key(
     key_id: KeyId,
     services: ServicesDep,

@@ -7,9 +7,11 @@ from typing import Annotated, Any
 from fastapi import Query, Request, Response
 from pydantic import BaseModel, Field
 
+from api.admission import Work
 from api.deps import Named, PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.idempotency import keeping
 from api.locations import location
+from api.operations import operation
 from api.schemas import CONFLICT, QUERY_BOUND, Body, ModelName, Name
 from api.search_schemas import MinScore
 from memorybase.database.paging import Page
@@ -88,6 +90,7 @@ def list_knowledge_bases(
 
 
 @router.post("/knowledge-bases", status_code=201, responses=CONFLICT)
+@operation(once=True)
 def create_knowledge_base(
     body: KnowledgeBaseBody, services: ServicesDep, caller: Writer, request: Request, response: Response
 ) -> KnowledgeBaseView:
@@ -124,6 +127,7 @@ def add_documents(name: Named, body: DocumentsBody, services: ServicesDep, calle
 
 
 @router.post("/knowledge-bases/{name}/rebuild", responses=CONFLICT)
+@operation(once=True)
 def rebuild_knowledge_base(name: Named, services: ServicesDep, caller: Writer) -> KnowledgeBaseView:
     """Rebuild the collection from SQL: it replaces a lost collection and uses the current model."""
     registry.rebuild(services, caller.user_id, name)
@@ -131,6 +135,7 @@ def rebuild_knowledge_base(name: Named, services: ServicesDep, caller: Writer) -
 
 
 @router.post("/knowledge-bases/{name}/search", responses=CONFLICT)
+@operation(work=Work.SEARCH)
 def search_knowledge_base(
     name: Named, body: DocumentSearchBody, services: ServicesDep, caller: Reader
 ) -> DocumentAnswer:

@@ -14,8 +14,17 @@ from api import waiting
 from api.admission import Work, admission_of
 from api.deps import BaseNamed, FlowFilter, FlowId, MemoryBaseId, PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.idempotency import keeping
+from api.key_limits import BASE_IN_PATH, FLOW_IN_PATH, FLOW_IN_QUERY, Rule, end_user_in, flow_in, memory_base_in
 from api.locations import location
-from api.memory_base_schemas import FlushBody, MemoryBaseBody, MemoryBaseChanges, MemoryBaseSettings, RegenerateBody
+from api.memory_base_schemas import (
+    DECIDED_BY_SERVER,
+    FlushBody,
+    MemoryBaseBody,
+    MemoryBaseChanges,
+    MemoryBaseSettings,
+    RegenerateBody,
+)
+from api.operations import operation
 from api.routes.flows import deleted
 from api.schemas import (
     CONFLICT,
@@ -89,6 +98,7 @@ class BaseSessionFilter(BaseModel):
 
 
 @router.post("/memories", status_code=201, responses=CONFLICT)
+@operation(limits=Rule([flow_in("body")]), audit_ignores=DECIDED_BY_SERVER, once=True)
 def create_memory_base(
     body: MemoryBaseBody, services: ServicesDep, caller: Writer, request: Request, response: Response
 ) -> MemoryBaseView:
@@ -105,6 +115,7 @@ def create_memory_base(
 
 
 @router.put("/flows/{flow_id}/memories/{name}", responses={201: {"model": MemoryBaseView}, **CONFLICT})
+@operation(limits=FLOW_IN_PATH)
 def put_memory_base(
     flow_id: FlowId,
     name: BaseNamed,
@@ -127,6 +138,7 @@ def put_memory_base(
 
 
 @router.get("/memories")
+@operation(limits=FLOW_IN_QUERY)
 def list_memory_bases(
     services: ServicesDep,
     caller: Reader,
@@ -140,12 +152,14 @@ def list_memory_bases(
 
 
 @router.get("/memories/{memory_base_id}")
+@operation(limits=BASE_IN_PATH)
 def get_memory_base(memory_base_id: MemoryBaseId, services: ServicesDep, caller: Reader) -> MemoryBaseView:
     """Read a memory base with its progress."""
     return memory_bases.get_memory_base(services, caller.user_id, memory_base_id)
 
 
 @router.patch("/memories/{memory_base_id}")
+@operation(limits=BASE_IN_PATH)
 def update_memory_base(
     memory_base_id: MemoryBaseId, body: MemoryBaseChanges, services: ServicesDep, caller: Writer
 ) -> MemoryBaseView:
@@ -156,12 +170,14 @@ def update_memory_base(
 
 
 @router.delete("/memories/{memory_base_id}", status_code=204, responses={202: {"model": Accepted}})
+@operation(limits=BASE_IN_PATH)
 def delete_memory_base(memory_base_id: MemoryBaseId, services: ServicesDep, caller: Writer) -> Response:
     """Delete a memory base and its knowledge base: 204, or 202 while its jobs stop. It is invisible at once."""
     return deleted(deletion.delete_memory_base(services, caller.user_id, memory_base_id))
 
 
 @router.get("/memories/{memory_base_id}/sessions")
+@operation(limits=Rule([memory_base_in("path")], [end_user_in("query")]))
 def list_memory_base_sessions(
     memory_base_id: MemoryBaseId,
     services: ServicesDep,
@@ -175,6 +191,7 @@ def list_memory_base_sessions(
 
 
 @router.post("/memories/{memory_base_id}/flush", status_code=202, responses={200: {"model": FlushResult}, **CONFLICT})
+@operation(limits=BASE_IN_PATH, work=Work.STREAM)
 async def flush_memory_base(
     memory_base_id: MemoryBaseId,
     services: ServicesDep,
@@ -206,6 +223,7 @@ async def flush_memory_base(
 
 
 @router.post("/memories/{memory_base_id}/update", status_code=202, responses={200: {"model": FlushResult}, **CONFLICT})
+@operation(limits=BASE_IN_PATH, work=Work.STREAM)
 async def sync_memory_base(
     memory_base_id: MemoryBaseId,
     services: ServicesDep,
@@ -220,6 +238,7 @@ async def sync_memory_base(
 
 
 @router.post("/memories/{memory_base_id}/regenerate", status_code=202, responses=CONFLICT)
+@operation(limits=BASE_IN_PATH, once=True)
 def regenerate_memory_base(
     memory_base_id: MemoryBaseId,
     services: ServicesDep,
@@ -240,18 +259,21 @@ def regenerate_memory_base(
 
 
 @router.get("/memories/{memory_base_id}/mismatch")
+@operation(limits=BASE_IN_PATH, work=Work.COMPARE)
 def check_mismatch(memory_base_id: MemoryBaseId, services: ServicesDep, caller: Reader) -> consistency.Mismatch:
     """Compare the vector store with the ledger, chunk by chunk."""
     return consistency.check_mismatch(services, caller.user_id, memory_base_id)
 
 
 @router.get("/memories/{memory_base_id}/weights")
+@operation(limits=BASE_IN_PATH)
 def get_search_weights(memory_base_id: MemoryBaseId, services: ServicesDep, caller: Reader) -> WeightsView:
     """Show the weights of search signals: the defaults, the memory base's own, and its previous ones."""
     return weights.get_weights(services, caller.user_id, memory_base_id)
 
 
 @router.put("/memories/{memory_base_id}/weights")
+@operation(limits=BASE_IN_PATH)
 def set_search_weights(
     memory_base_id: MemoryBaseId, body: WeightsBody, services: ServicesDep, caller: Writer
 ) -> WeightsView:
@@ -268,6 +290,7 @@ def set_search_weights(
 
 
 @router.delete("/memories/{memory_base_id}/weights", status_code=204)
+@operation(limits=BASE_IN_PATH)
 def reset_search_weights(memory_base_id: MemoryBaseId, services: ServicesDep, caller: Writer) -> Response:
     """Return to the default weights. The memory base's own become the previous ones."""
     weights.set_weights(services, caller.user_id, memory_base_id, None)
@@ -275,6 +298,7 @@ def reset_search_weights(memory_base_id: MemoryBaseId, services: ServicesDep, ca
 
 
 @router.get("/memories/{memory_base_id}/activity")
+@operation(limits=BASE_IN_PATH)
 def get_activity(
     memory_base_id: MemoryBaseId,
     services: ServicesDep,
@@ -290,6 +314,7 @@ def get_activity(
 
 
 @router.get("/memories/{memory_base_id}/jobs")
+@operation(limits=BASE_IN_PATH)
 def list_jobs(
     memory_base_id: MemoryBaseId,
     services: ServicesDep,
@@ -303,6 +328,7 @@ def list_jobs(
 
 
 @router.get("/memories/{memory_base_id}/dead-letters")
+@operation(limits=BASE_IN_PATH)
 def list_dead_letters(
     memory_base_id: MemoryBaseId, services: ServicesDep, caller: Reader, page: PageDep
 ) -> Page[DeadLetterView]:
@@ -311,6 +337,7 @@ def list_dead_letters(
 
 
 @router.post("/memories/{memory_base_id}/dead-letters/{dead_letter_id}/retry", status_code=202)
+@operation(limits=BASE_IN_PATH)
 def retry_dead_letter(
     memory_base_id: MemoryBaseId, dead_letter_id: DeadLetterId, services: ServicesDep, caller: Writer
 ) -> Repairs:
@@ -320,6 +347,7 @@ def retry_dead_letter(
 
 
 @router.delete("/memories/{memory_base_id}/dead-letters/{dead_letter_id}", status_code=204)
+@operation(limits=BASE_IN_PATH)
 def discard_dead_letter(
     memory_base_id: MemoryBaseId, dead_letter_id: DeadLetterId, services: ServicesDep, caller: Writer
 ) -> Response:

@@ -8,6 +8,8 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 
 from api.deps import FlowFilter, MessageId, PageDep, Reader, RunFilter, ServicesDep, Writer, keyed_router
+from api.key_limits import FLOW_IN_QUERY, Rule, end_user_in, flow_in, memory_base_in, row_in_path
+from api.operations import operation
 from api.schemas import (
     Identifier,
     MessageActionBody,
@@ -38,6 +40,8 @@ from memorybase.sessions.restoring import DeletedMessageView
 
 router = keyed_router("messages")
 
+_MESSAGE = Rule([flow_in("query")], [row_in_path("message")])
+
 
 class MessageFilter(BaseModel):
     """Which messages to list, and in which order."""
@@ -60,6 +64,7 @@ class MessageFilter(BaseModel):
 
 
 @router.get("/messages")
+@operation(limits=Rule([flow_in("query"), memory_base_in("query", required=False)], [end_user_in("query")]))
 def list_messages(
     services: ServicesDep,
     caller: Reader,
@@ -74,12 +79,14 @@ def list_messages(
 
 
 @router.get("/messages/{message_id}")
+@operation(limits=_MESSAGE)
 def get_message(message_id: MessageId, flow_id: FlowFilter, services: ServicesDep, caller: Reader) -> MessageView:
     """Read a message. Message ids are unique within their flow; an id of several flows is 409 without `flow_id`."""
     return sessions.get_message(services, caller.user_id, caller_ids.find(services, message_id, flow_id))
 
 
 @router.get("/messages/{message_id}/uses")
+@operation(limits=FLOW_IN_QUERY)
 def list_message_uses(
     message_id: MessageId, flow_id: FlowFilter, services: ServicesDep, caller: Reader, page: PageDep
 ) -> Page[MessageUse]:
@@ -89,6 +96,7 @@ def list_message_uses(
 
 
 @router.get("/messages/{message_id}/ingestion")
+@operation(limits=_MESSAGE)
 def get_message_ingestion(
     message_id: MessageId, flow_id: FlowFilter, services: ServicesDep, caller: Reader
 ) -> MessageIngestion:
@@ -97,6 +105,7 @@ def get_message_ingestion(
 
 
 @router.patch("/messages/{message_id}")
+@operation(limits=_MESSAGE)
 def edit_message(
     message_id: MessageId, flow_id: FlowFilter, body: MessageChanges, services: ServicesDep, caller: Writer
 ) -> Repairs:
@@ -111,6 +120,7 @@ def edit_message(
 
 
 @router.get("/messages/{message_id}/history")
+@operation(limits=_MESSAGE)
 def get_message_history(
     message_id: MessageId, flow_id: FlowFilter, services: ServicesDep, caller: Reader, page: PageDep
 ) -> Page[ChangeView]:
@@ -121,6 +131,7 @@ def get_message_history(
 
 
 @router.post("/messages/actions")
+@operation(limits=Rule([flow_in("body")]), not_found=False)  # a result for each message
 def act_on_messages(body: MessageActionBody, services: ServicesDep, caller: Writer) -> BulkAnswer:
     """Mute, unmute, pin, unpin, delete or restore up to 500 messages. Each has its own result."""
     given = [CallerId.of(caller.user_id, "message", each) for each in body.ids]
@@ -130,6 +141,7 @@ def act_on_messages(body: MessageActionBody, services: ServicesDep, caller: Writ
 
 
 @router.get("/deleted-messages")
+@operation(limits=Rule([flow_in("query"), memory_base_in("query", required=False)]))
 def list_deleted_messages(
     services: ServicesDep,
     caller: Reader,
@@ -145,6 +157,7 @@ def list_deleted_messages(
 
 
 @router.post("/deleted-messages/{message_id}/restore")
+@operation(limits=FLOW_IN_QUERY)
 def restore_message(
     message_id: MessageId,
     flow_id: FlowFilter,
@@ -159,6 +172,7 @@ def restore_message(
 
 
 @router.delete("/deleted-messages/{message_id}", status_code=204)
+@operation(limits=FLOW_IN_QUERY)
 def purge_message(message_id: MessageId, flow_id: FlowFilter, services: ServicesDep, caller: Writer) -> None:
     """Delete a deleted message for good, before its retention ends."""
     found = restoring.find_deleted(services, message_id, flow_id)
@@ -166,6 +180,7 @@ def purge_message(message_id: MessageId, flow_id: FlowFilter, services: Services
 
 
 @router.delete("/messages/{message_id}")
+@operation(limits=_MESSAGE)
 def delete_message(
     message_id: MessageId,
     flow_id: FlowFilter,

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from api.admission import Work
 from api.deps import MemoryBaseId, Reader, ServicesDep, keyed_router
+from api.key_limits import Rule, end_user_in, memory_base_in, searched
+from api.operations import operation
 from api.search_schemas import FlowSearchBody, SearchAnswer, SearchBody
 from memorybase import caveats, errors, ids, messages
 from memorybase.auth.api_keys import Principal
@@ -13,8 +16,8 @@ from memorybase.caveats import Caveat
 from memorybase.facts.for_search import facts_for_search
 from memorybase.facts.recall import FactHit
 from memorybase.search import search
+from memorybase.search.part_weights import PartWeights
 from memorybase.search.request import SearchRequest
-from memorybase.search.scoring import PartWeights
 from memorybase.search.search import search_several, why_nothing
 from memorybase.services import Services
 
@@ -22,6 +25,7 @@ router = keyed_router("search")
 
 
 @router.post("/memories/{memory_base_id}/search")
+@operation(limits=Rule([memory_base_in("path")], [end_user_in("body")]), work=Work.SEARCH)
 def search_memory_base(
     memory_base_id: MemoryBaseId, body: SearchBody, services: ServicesDep, caller: Reader
 ) -> SearchAnswer:
@@ -30,6 +34,7 @@ def search_memory_base(
 
 
 @router.post("/search")
+@operation(limits=Rule([searched], [end_user_in("body")]), work=Work.SEARCH)
 def search_flow(body: FlowSearchBody, services: ServicesDep, caller: Reader) -> SearchAnswer:
     """Search every memory base of a flow, several memory bases, or all, best first."""
     if (body.flow_id is not None) + bool(body.memory_base_ids) + body.all != 1:

@@ -19,6 +19,8 @@ from api.deps import (
     Writer,
     keyed_router,
 )
+from api.key_limits import Rule, end_user_in, flow_in, session_in
+from api.operations import operation
 from api.schemas import Moment, SessionChanges, Until
 from memorybase import ids, messages
 from memorybase.database.paging import Page
@@ -50,6 +52,7 @@ class SessionListFilter(BaseModel):
 
 
 @router.get("/sessions")
+@operation(limits=Rule([flow_in("query")], [end_user_in("query")]))
 def list_sessions(
     services: ServicesDep,
     caller: Reader,
@@ -66,6 +69,7 @@ def list_sessions(
 
 
 @router.patch("/sessions")
+@operation(limits=Rule([flow_in("body")], [session_in("body")]))
 def update_session(body: SessionChanges, services: ServicesDep, caller: Writer) -> SessionView:
     """Rename a session, replace its metadata, or set when it expires. An id of another session is 409."""
     flow_id = ids.flow_id(caller.user_id, body.flow_id)
@@ -83,6 +87,7 @@ def update_session(body: SessionChanges, services: ServicesDep, caller: Writer) 
 
 
 @router.delete("/sessions")
+@operation(limits=Rule([flow_in("query")], [session_in("query", uses=True)]))
 def delete_session(
     services: ServicesDep, caller: Writer, flow_id: FlowNamed, session_id: SessionNamed
 ) -> ErasureReceipt:

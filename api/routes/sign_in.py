@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from api.deps import AnyKey, ServicesDep, keyed_router
+from api.operations import operation
 from api.schemas import SignInLinkAnswer
 from memorybase import errors
 from memorybase.auth import web_sessions
@@ -11,6 +12,7 @@ router = keyed_router("sign-in")
 
 
 @router.post("/sign-in-links", status_code=201)
+@operation(location=False)  # it would put the token into logs of headers
 def create_sign_in_link(services: ServicesDep, caller: AnyKey) -> SignInLinkAnswer:
     """Create a link that signs a browser in with this key's scopes. It works once, for one hour."""
     if not services.settings.web:

@@ -8,6 +8,8 @@ from fastapi import Path, Query, Response
 from pydantic import Field
 
 from api.deps import EndUserFilter, FlowNamed, Reader, ServicesDep, Writer, keyed_router
+from api.key_limits import Rule, end_user_in, flow_in, session_in, statement_in_path
+from api.operations import operation
 from api.schemas import Body, Identifier, SentUuid, Stored
 from memorybase.standing import statements
 from memorybase.standing.finder import MAX_CHARS
@@ -30,6 +32,7 @@ StatementId = Annotated[SentUuid, Path(description="The UUID of the standing sta
 
 
 @router.get("/standing-statements")
+@operation(limits=Rule([flow_in("query")], [end_user_in("query"), session_in("query")]))
 def list_standing_statements(
     services: ServicesDep,
     caller: Reader,
@@ -50,6 +53,7 @@ def list_standing_statements(
 
 
 @router.patch("/standing-statements/{statement_id}")
+@operation(limits=Rule([statement_in_path], []))
 def edit_standing_statement(
     statement_id: StatementId, body: StandingStatementChanges, services: ServicesDep, caller: Writer
 ) -> StandingStatementView:
@@ -58,6 +62,7 @@ def edit_standing_statement(
 
 
 @router.delete("/standing-statements/{statement_id}", status_code=204)
+@operation(limits=Rule([statement_in_path], []))
 def delete_standing_statement(statement_id: StatementId, services: ServicesDep, caller: Writer) -> Response:
     """Delete a statement. It is not found in its message again; the message stays."""
     statements.delete_statement(services, caller.user_id, statement_id, by=caller.name)

@@ -8,6 +8,8 @@ from fastapi import Query
 
 from api.context_schemas import DEFAULT_PRESET, SummaryBody, SummaryPreset
 from api.deps import FlowNamed, Reader, ServicesDep, SessionNamed, Writer, keyed_router
+from api.key_limits import Rule, flow_in, session_in
+from api.operations import operation
 from api.schemas import Name
 from memorybase import ids
 from memorybase.conversation.session_memory import summaries
@@ -16,8 +18,11 @@ from memorybase.conversation.summarizers.llm import checked_name
 
 router = keyed_router("summaries")
 
+_SESSION_IN_QUERY = Rule([flow_in("query")], [session_in("query")])
+
 
 @router.get("/summary")
+@operation(limits=_SESSION_IN_QUERY)
 def get_summary(
     services: ServicesDep,
     caller: Reader,
@@ -36,6 +41,7 @@ def get_summary(
 
 
 @router.post("/summary", status_code=202)
+@operation(limits=Rule([flow_in("body")], [session_in("body")]))
 def request_summary(body: SummaryBody, services: ServicesDep, caller: Writer) -> SummaryView:
     """Request a new summary of all but the latest pairs of question and reply. A worker makes it."""
     flow_id = ids.flow_id(caller.user_id, body.flow_id)
@@ -45,6 +51,7 @@ def request_summary(body: SummaryBody, services: ServicesDep, caller: Writer) ->
 
 
 @router.delete("/summary", status_code=204)
+@operation(limits=_SESSION_IN_QUERY)
 def delete_summary(
     services: ServicesDep,
     caller: Writer,

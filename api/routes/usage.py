@@ -8,6 +8,8 @@ from typing import Annotated
 from fastapi import Query
 
 from api.deps import Reader, ServicesDep, keyed_router
+from api.key_limits import Rule
+from api.operations import operation
 from api.schemas import SentUuid
 from memorybase.quotas import usage
 from memorybase.quotas.usage import Usage
@@ -16,6 +18,7 @@ router = keyed_router("keys")
 
 
 @router.get("/usage")
+@operation(limits=Rule([], []))
 def get_usage(
     services: ServicesDep,
     caller: Reader,

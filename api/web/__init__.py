@@ -7,7 +7,7 @@ HTML from the server: Jinja2 renders, htmx replaces parts of a page, one script 
     rendering        Jinja2: filters and globals of all templates
     responses        a whole page, a live part, a redirect with a notice
     deadlines        how long a page waits for a part that may hang
-    same_origin      refuses what other sites cause
+    same_origin      refuses what other sites cause; csrf: the token in each form
     sign_in          signing in and out
     problems         error pages
     views/           one module for each view; templates/ has one file for each, components/ their macros
@@ -29,5 +29,7 @@ How a view is written:
 - A part that needs a store or Redis is an address of its own: `{% call part(url) %}` loads it after the page, and
   `visit.within(visit.deadlines.search, function, ...)` ends it with an error that names the part.
 - A part that changes by itself: `visit.live("jobs_table.html", ...)`, which answers 204 while nothing has changed.
+- A page leaves an entry in the audit log unless it declares `@without_content`, and a form always. `@recorded_as` gives
+  the entry the name of the API's operation that does the same.
 - Addresses hold filter, order, page and tab. Templates name colours, sizes and widths by classes or SVG attributes.
 """

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
@@ -18,43 +20,6 @@ from memorybase.auth.api_keys import Principal
 from memorybase.services import Services
 from memorybase.settings import Settings
 
-# Pages and parts that show no text of a conversation: counts, states, settings, names of flows and memory bases; and
-# redirects. Every other one leaves an entry, so a new page is recorded until it is listed here.
-WITHOUT_CONTENT = frozenset(
-    {
-        "/home/parts",
-        "/home/problems",
-        "/alert",
-        "/components",
-        "/first-minute",
-        "/first-minute/steps",
-        "/memories",
-        "/memories/list",
-        "/memories/{memory_base_id}/status",
-        "/memories/{memory_base_id}/store",
-        "/memories/{memory_id}/map/state",
-        "/settings",
-        "/settings/health",
-        "/settings/health/parts",
-        "/settings/keys",
-        "/settings/knowledge",
-        "/settings/audit",
-        "/settings/retention",
-        "/settings/retention/due",
-        "/settings/retention/receipts",
-        "/settings/retention/receipts/{receipt_id}",
-        "/settings/webhooks",
-        "/settings/webhooks/{webhook_id}",
-        "/settings/webhooks/{webhook_id}/tests/{delivery_id}",
-        "/settings/usage",
-        "/memories/{memory_base_id}/jobs",
-        "/memories/{memory_base_id}/search",
-        "/search",
-        "/flows/{flow_id}/sessions",
-        "/flows/{flow_id}/runs",
-        "/flows/{flow_id}/runs/{run_id}",
-    }
-)
 # Names in addresses and forms that are ids, besides those that end like one.
 _IDS = {
     "flow": "flow_id",
@@ -66,18 +31,27 @@ _IDS = {
     "person": "end_user_id",
     "batch": "batch_id",
 }
-# Forms that delete what an operation of the API deletes: the log has one name for both, and `via` tells them apart.
-_OPERATIONS = {
-    "/person/erase": "erase_end_user",
-    "/conversations/delete": "delete_session",
-    "/messages/purge": "purge_message",
-    "/memories/{memory_base_id}/delete": "delete_memory_base",
-    "/memories/{memory_base_id}/facts/delete": "delete_fact",
-    "/standing/{statement_id}/delete": "delete_standing_statement",
-    "/settings/knowledge/delete": "delete_knowledge_base",
-    "/settings/webhooks/{webhook_id}/delete": "delete_webhook",
-}
 _REFUSAL = b"This page must be opened through the proxy that signs people in."
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+
+def without_content(view: View) -> View:
+    """Declare that a page or part shows no text of a conversation: only counts, states, settings, names of flows and
+    memory bases, or a redirect. Every other one leaves an entry."""
+    vars(view)["without_content"] = True
+    return view
+
+
+def recorded_as(operation: str) -> Callable[[View], View]:
+    """Declare that a form does what an operation of the API does: the log has one name for both, and `via` tells them
+    apart."""
+
+    def declared(view: View) -> View:
+        vars(view)["recorded_as"] = operation
+        return view
+
+    return declared
 
 
 async def recorder_of(request: Request, services: Services, principal: Principal) -> Recorder | None:
@@ -85,14 +59,14 @@ async def recorder_of(request: Request, services: Services, principal: Principal
     read, so that nobody reads without one. Raises DatabaseUnavailable."""
     if services.settings.audit == "off":
         return None
-    path: str = request.scope["route"].path
-    actor, operation = actor_of(request, principal, "page"), f"{request.method} /ui{path}"
+    declared = vars(request.scope["endpoint"])
+    actor, operation = actor_of(request, principal, "page"), f"{request.method} /ui{request.scope['route'].path}"
     objects = await _named_in(request)
     if request.method not in SAFE:
-        return Recorder(actor, _OPERATIONS.get(path, operation), objects)
+        return Recorder(actor, declared.get("recorded_as", operation), objects)
     recent: Recent = request.app.state.host.state.recently_recorded
     reading = actor.key_id, actor.person, actor.address, operation, json.dumps(objects)
-    if path not in WITHOUT_CONTENT and reading not in recent:
+    if "without_content" not in declared and reading not in recent:
         await run_in_threadpool(record.write, services, actor, "read", operation, objects)
         recent.add(reading)
     return None

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
-import secrets
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -17,7 +14,7 @@ from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 
-from api.web import audited, rendering, responses
+from api.web import audited, csrf, rendering, responses
 from api.web.deadlines import Deadlines
 from api.web.same_origin import SAFE
 from memorybase import errors
@@ -26,38 +23,6 @@ from memorybase.auth import web_sessions
 from memorybase.auth.api_keys import SCOPES, Principal
 from memorybase.quotas.bounds import acting_as
 from memorybase.services import Services
-
-# The token in each form and each request of htmx, without which nothing is changed (CSRF). It is derived from the
-# visitor's session, so the server stores none. Each page masks it with other random bytes: compressed answers would
-# otherwise tell it by their length (BREACH).
-FIELD = "csrf"
-HEADER = "X-CSRF"
-_BYTES = 16
-
-
-def issue(session_token: str) -> str:
-    """A token for the pages of this session."""
-    mask = secrets.token_bytes(_BYTES)
-    return urlsafe_b64encode(mask + _xor(mask, _secret(session_token))).decode()
-
-
-def is_valid(token: str, session_token: str) -> bool:
-    try:
-        given = urlsafe_b64decode(token)
-    except ValueError:
-        return False
-    return len(given) == 2 * _BYTES and hmac.compare_digest(
-        _xor(given[:_BYTES], given[_BYTES:]), _secret(session_token)
-    )
-
-
-def _secret(session_token: str) -> bytes:
-    return hmac.digest(session_token.encode(), b"forms", "sha256")[:_BYTES]
-
-
-def _xor(left: bytes, right: bytes) -> bytes:
-    return bytes(a ^ b for a, b in zip(left, right, strict=True))
-
 
 COOKIE = "memorybase_session"
 
@@ -102,7 +67,7 @@ class Visit:
     @property
     def csrf(self) -> str:
         """A token for the forms of this page."""
-        return issue(self._token)
+        return csrf.issue(self._token)
 
     @property
     def scopes(self) -> list[str]:
@@ -212,8 +177,8 @@ async def _visit(request: Request) -> Visit:
 
 
 async def _check_token(request: Request, session_token: str) -> None:
-    given = request.headers.get(HEADER) or (await request.form()).get(FIELD)
-    if not isinstance(given, str) or not is_valid(given, session_token):
+    given = request.headers.get(csrf.HEADER) or (await request.form()).get(csrf.FIELD)
+    if not isinstance(given, str) or not csrf.is_valid(given, session_token):
         raise errors.Forbidden("This form is too old or came from another site. Load the page again")
 
 

@@ -9,22 +9,20 @@ import hashlib
 import hmac
 import secrets
 import threading
-import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
-from weakref import WeakKeyDictionary
 
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.auth import limits
 from memorybase.auth.limits import KeyLimits
+from memorybase.cache import Cache
 from memorybase.database import engine
-from memorybase.database.engine import Database
 from memorybase.models import ID_LENGTH, NAME_LENGTH, ApiKey
 from memorybase.queries import credentials
 from memorybase.queries.ownership import not_found
@@ -42,7 +40,7 @@ VALID_SECONDS = 1.0  # a key is looked up once in this time; another process may
 _SECRET_PREFIX = "mb_"  # noqa: S105 - lets secret scanners recognise keys
 _SHOWN_PREFIX = 8
 _SHORT_SECRET = 24  # no prefix is shown of shorter keys, which were chosen by hand
-_MOST_KEPT = 1_000  # valid keys in memory; beyond that all are looked up again
+_MOST_KEPT = 1_000  # valid keys in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,33 +66,24 @@ class _ValidKeys:
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()
-        self._kept: dict[bytes, tuple[Principal, float, datetime | None]] = {}
+        self._kept: Cache[bytes, tuple[Principal, datetime | None]] = Cache(_MOST_KEPT)
         self.revocations = 0
 
     def get(self, key_hash: bytes) -> Principal | None:
-        with self._mutex:
-            principal, until, expires_at = self._kept.get(key_hash, (None, 0.0, None))
-        if time.monotonic() >= until or (expires_at is not None and expires_at <= datetime.now(UTC)):
-            return None
-        return principal
+        principal, expires_at = self._kept.get(key_hash) or (None, None)
+        return principal if expires_at is None or expires_at > datetime.now(UTC) else None
 
     def add(self, key_hash: bytes, principal: Principal, expires_at: datetime | None, *, as_of: int) -> None:
         """Keep a key that was looked up after `as_of` revocations, unless another was revoked since: perhaps this."""
         with self._mutex:
-            if as_of != self.revocations:
-                return
-            if len(self._kept) >= _MOST_KEPT:
-                self._kept.clear()
-            self._kept[key_hash] = principal, time.monotonic() + VALID_SECONDS, expires_at
+            if as_of == self.revocations:
+                self._kept.put(key_hash, (principal, expires_at), VALID_SECONDS)
 
-    def forget(self, key_id: UUID) -> None:
-        """The key was revoked, and that is committed."""
+    def forget(self) -> None:
+        """A key was revoked, and that is committed: look all up again."""
         with self._mutex:
             self.revocations += 1
-            self._kept = {key_hash: kept for key_hash, kept in self._kept.items() if kept[0].key_id != key_id}
-
-
-_VALID: WeakKeyDictionary[Database, _ValidKeys] = WeakKeyDictionary()
+            self._kept.clear()
 
 
 def create_key(
@@ -175,7 +164,7 @@ def rotate_key(
         engine.created(db, key_id=key.id)
         if before_commit is not None:
             before_commit(db, key)
-    _valid_keys(services).forget(key_id)
+    services.state.of(_ValidKeys).forget()
     return key, secret
 
 
@@ -184,7 +173,7 @@ def authenticate(services: Services, secret: str) -> Principal:
 
     A valid key is not looked up again for VALID_SECONDS.
     """
-    digest, valid = hash_of(secret), _valid_keys(services)
+    digest, valid = hash_of(secret), services.state.of(_ValidKeys)
     principal = valid.get(digest)
     if principal is not None:
         return principal
@@ -221,7 +210,7 @@ def revoke_key(services: Services, user_id: UUID, key_id: UUID) -> None:
     with services.database.transaction() as db:
         if not credentials.revoke_key(db, user_id, key_id, now=datetime.now(UTC)):
             raise not_found("key", key_id)
-    _valid_keys(services).forget(key_id)
+    services.state.of(_ValidKeys).forget()
 
 
 def list_keys(services: Services, user_id: UUID) -> Sequence[ApiKey]:
@@ -246,10 +235,6 @@ def ensure_local_user(services: Services, secret: str) -> UUID:
 def hash_of(secret: str) -> bytes:
     """The hash that is stored."""
     return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()
-
-
-def _valid_keys(services: Services) -> _ValidKeys:
-    return _VALID.setdefault(services.database, _ValidKeys())
 
 
 def _look_up(services: Services, digest: bytes) -> credentials.StoredKey | None:

@@ -21,6 +21,7 @@ from uuid import UUID
 import httpx
 from memorybase_client import Client, models
 from memorybase_client import errors as client_errors
+from memorybase_client.importers.runs import Part
 from rich.console import Console
 from rich.markup import escape
 
@@ -28,7 +29,6 @@ from memorybase import errors
 from memorybase.cli.memory_bases import ingest_pending
 from memorybase.cli.options import progress
 from memorybase.import_export import sample
-from memorybase.importers.runs import Part
 from memorybase.stack.child import StackChild
 from memorybase.stack.children import NAMES
 from memorybase.stack.processes import end_leftovers

@@ -361,7 +361,7 @@ def _token_vectors(context: DoctorContext) -> str:
 
 
 def _coding_agents(_: DoctorContext) -> str:
-    from memorybase.integrations.coding_agents import install
+    from memorybase_client.coding_agents import install
 
     status = install.machine_status()
     waiting = install.waiting_events()

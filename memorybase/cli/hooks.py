@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from memorybase_client.coding_agents import install as hooks
 
 from memorybase.cli.options import DataDirOption, UrlOption, connect, plural
-from memorybase.integrations.coding_agents import install as hooks
 from memorybase.settings import Settings
 from memorybase.stack.state import DataDir
 

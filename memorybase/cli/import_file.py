@@ -15,7 +15,7 @@ from memorybase.cli.import_target import Capture
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect
 
 if TYPE_CHECKING:
-    from memorybase.importers.records import Problem
+    from memorybase_client.importers.records import Problem
 
 
 class Format(StrEnum):
@@ -95,8 +95,8 @@ def import_file(
 
 def _recognised(source: str) -> str:
     """The format of the source. Raises InvalidRequest with what to do if it is none that is known."""
-    from memorybase.importers.recognise import LINE_SUFFIXES, recognise
-    from memorybase.importers.records import Report
+    from memorybase_client.importers.recognise import LINE_SUFFIXES, recognise
+    from memorybase_client.importers.records import Report
 
     report = Report()
     name = recognise(source, report)

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from memorybase_client import errors as client_errors
+from memorybase_client.importers.records import Report
+from memorybase_client.importers.runs import Part
 
+from memorybase.cli.import_batches import Batch, batches, flow_line, piece
 from memorybase.cli.import_target import Target
-from memorybase.importers.batches import Batch, batches, flow_line, piece
-from memorybase.importers.records import Report
-from memorybase.importers.runs import Part
 
 if TYPE_CHECKING:
     from memorybase_client import Client

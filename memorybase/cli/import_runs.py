@@ -10,19 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
+from memorybase_client import errors as client_errors
+from memorybase_client.importers import systems
+from memorybase_client.importers.files import read_member
+from memorybase_client.importers.recognise import LINES, LOCOMO, recognise
+from memorybase_client.importers.records import Json, Problem, ProblemKind, Report
+from memorybase_client.importers.runs import Part
+from memorybase_client.importers.systems import SYSTEMS, ImportSource
 
 from memorybase import errors
+from memorybase.cli.import_batches import batches
 from memorybase.cli.import_posts import Posts
 from memorybase.cli.import_target import Capture, Target, ingest
 from memorybase.cli.options import interrupted, plural, progress, read_text
 from memorybase.import_export import conversation_files
-from memorybase.importers import systems
-from memorybase.importers.batches import batches
-from memorybase.importers.files import read_member
-from memorybase.importers.recognise import LINES, LOCOMO, recognise
-from memorybase.importers.records import Problem, ProblemKind, Report
-from memorybase.importers.runs import Part
-from memorybase.importers.systems import SYSTEMS, ImportSource
 
 if TYPE_CHECKING:
     from memorybase_client import Client
@@ -96,7 +97,16 @@ def _parts(name: str, source: str, options: Options, report: Report) -> Iterable
         text, shown = read_member(path)
         return conversation_files.read_runs(text, namespace=options.flow or path.stem, source=shown)
     headers = dict(line for given in options.headers for line in header_lines(given))
-    return systems.read_runs(name, ImportSource(source, options.table, headers), report, flow=options.flow)
+    found = ImportSource(source, options.table, headers)
+    return systems.read_runs(name, found, report, flow=options.flow, check=check)
+
+
+def check(message: Json) -> int:
+    """The bytes of a message. Raises the client's InvalidRequest for one that the API would refuse."""
+    try:
+        return conversation_files.checked_message(message)[1]
+    except errors.InvalidRequest as exc:
+        raise client_errors.InvalidRequest(exc.message, field=exc.field, value=exc.value, limit=exc.limit) from exc
 
 
 def _counted(parts: Iterable[Part], totals: Totals) -> Iterator[Part]:

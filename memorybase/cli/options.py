@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from memorybase_client.importers.files import decoded
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from memorybase import errors
-from memorybase.importers.files import decoded
 from memorybase.settings import Settings
 from memorybase.stack.state import DataDir
 

@@ -48,11 +48,11 @@ from memorybase.queries import caller_ids, flows, memory_bases, messages, sessio
 from memorybase.queries import facts as fact_rows
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.quotas.charges import charge_search
-from memorybase.search import about_person, scoring, search
+from memorybase.search import about_person, bands, search
 from memorybase.search import request as search_request
 from memorybase.search.hits import turns_around
+from memorybase.search.part_weights import PartWeights
 from memorybase.search.request import Mode, SearchRequest
-from memorybase.search.scoring import PartWeights
 from memorybase.search.search import SearchResults, why_nothing
 from memorybase.search.token_budget import Memory, Packer
 from memorybase.services import Services
@@ -79,7 +79,7 @@ class RecallOptions:
 
     share      of the budget, reserved for memories; 0 recalls nothing
     top_k      messages at most; None: as many as fit, and the turns around them
-    min_score  of a message; None: only what is not weak (scoring.min_score_of), 0: whatever fits into the budget
+    min_score  of a message; None: only what is not weak (bands.min_score_of), 0: whatever fits into the budget
     scope      where to search if there is no end user; None: the flow if it has none at all, else the session
     facts      add facts that a model derived from messages, in up to half of the share
 
@@ -423,7 +423,7 @@ def _recall(services: Services, user_id: UUID, resolved: _Resolved, history: Dra
         log.warning("recall_degraded", error_code=error.code)
         mode, degraded = "keyword", (RECALL,)  # keyword search needs neither the vector store nor a model
         found = _search(services, user_id, query, mode=mode)
-    least = scoring.min_score_of(mode, request.recall.min_score)
+    least = bands.min_score_of(mode, request.recall.min_score)
     hits = [hit for hit in found.results if hit.score >= least]
     around = None
     if request.recall.top_k is None and not request.recall.min_score:

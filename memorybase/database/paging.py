@@ -127,6 +127,9 @@ class Found:
     total_capped: bool = False
 
 
+View = TypeVar("View")
+
+
 def fetch_page(
     db: OrmSession,
     statement: AnySelect,
@@ -220,9 +223,6 @@ def _check_bounds(name: str, value: int, low: int, high: int) -> None:
         raise errors.InvalidRequest(f"{name} must be at least {low}", field=name, value=value, limit=low)
     if value > high:
         raise errors.InvalidRequest(f"{name} must be at most {high}", field=name, value=value, limit=high)
-
-
-View = TypeVar("View")
 
 
 def page_of(found: Found, view: Callable[[AnyRow], View]) -> Page[View]:

@@ -15,6 +15,7 @@ from contextvars import ContextVar
 import sqlalchemy as sa
 
 from memorybase import metrics
+from memorybase.circuit import Circuit
 from memorybase.database import postgresql
 
 # A standby that streams is milliseconds behind; waiting for it costs less than reading the primary.
@@ -58,12 +59,12 @@ class Replica:
 
     def __init__(self, url: str, *, pool_size: int) -> None:
         self.engine = postgresql.create_engine(sa.make_url(url), pool_size, target="prefer-standby")
-        self._not_before = 0.0
+        self._circuit = Circuit(AWAY_SECONDS)
 
     def connect(self, primary: sa.Engine) -> sa.Connection | None:
         """A connection that sees all that is committed on the primary by now. Raises SQLAlchemy's errors of the
         primary, not the standby's."""
-        if time.monotonic() < self._not_before:
+        if self._circuit.is_paused:
             metrics.REPLICA_READS.labels("skipped").inc()
             return None
         target = _position_to_reach(primary)
@@ -81,7 +82,7 @@ class Replica:
 
     def leave(self, seconds: float = AWAY_SECONDS) -> None:
         """Read the primary for this time."""
-        self._not_before = time.monotonic() + seconds
+        self._circuit.failed(seconds)
 
     def bytes_behind(self, primary: sa.Engine) -> int | None:
         """Bytes of the primary's log that the standby has not replayed; None if it is no standby. Raises SQLAlchemy's

@@ -39,6 +39,10 @@ class Chunk:
     text: str
 
 
+# A job of a long message is cut off and continues; a second for every 300,000 characters each time would add up.
+LONG_CHARS = 100_000
+
+
 def split_text(text: str, offsets: Offsets, *, max_tokens: int, overlap: int) -> list[Chunk]:
     """Chunks of at most max_tokens that together hold all of the text except outer whitespace; [] for blank text.
 
@@ -48,8 +52,6 @@ def split_text(text: str, offsets: Offsets, *, max_tokens: int, overlap: int) ->
     return [Chunk(index, piece) for index, (_, piece) in enumerate(pieces)]
 
 
-# A job of a long message is cut off and continues; a second for every 300,000 characters each time would add up.
-LONG_CHARS = 100_000
 _split_long = lru_cache(maxsize=4)(split_text)
 
 

@@ -14,8 +14,8 @@ import httpx
 import numpy as np
 from numpy.typing import NDArray
 
+from memorybase.circuit import Circuit
 from memorybase.embedding import tokens
-from memorybase.embedding.circuit import Circuit
 from memorybase.embedding.endpoint_client import EndpointClient, InputRefused
 from memorybase.embedding.exported import TOKENIZER_FILE
 from memorybase.embedding.fingerprint import TEXTS, fingerprint
@@ -33,7 +33,8 @@ REQUESTS_AT_ONCE = 4
 REQUEST_TOKENS = 16_000  # estimated; what an endpoint refuses is sent again in halves
 TIMEOUT_SECONDS = 10.0  # of one request
 ATTEMPTS = 4  # of a worker at a request; a search makes at most two
-PAUSE_SECONDS = 15.0  # without requests after five failures in a row; then one tries
+FAILURES = 5  # in a row, until there is a pause
+PAUSE_SECONDS = 15.0  # without requests; then one tries
 SPECIAL_TOKENS = 2  # that most models put around a text
 EMPTY = " "  # sent for an empty text, which endpoints refuse
 PROBE_TEXT = "The quick brown fox jumps over the lazy dog."
@@ -189,7 +190,7 @@ def load(
         timeout_seconds=TIMEOUT_SECONDS,
         attempts=ATTEMPTS,
         patient=patient,
-        circuit=Circuit(PAUSE_SECONDS),
+        circuit=Circuit(PAUSE_SECONDS, failures=FAILURES),
         transport=transport,
         **options,
     )

@@ -18,7 +18,7 @@ import httpx
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.embedding.circuit import Circuit
+from memorybase.circuit import Circuit
 from memorybase.embedding.usage import OF_THIS_PROCESS, Usage, UsageCounter
 from memorybase.errors import ModelUnavailable
 from memorybase.retry_after import seconds_in

@@ -12,6 +12,9 @@ from memorybase.errors import ModelUnavailable, TextRejected
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
+# Always pass a batch, even for one text: the tokenizer releases other threads only while it works on a batch.
+TEXTS_AT_ONCE = 64  # its answer takes a hundred times the memory of the ids
+
 
 def load(path: Path) -> Tokenizer:
     """Load a tokenizer without its file's padding and truncation: MiniLM's file truncates to 128."""
@@ -21,10 +24,6 @@ def load(path: Path) -> Tokenizer:
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer
-
-
-TEXTS_AT_ONCE = 64  # the tokenizer's answer takes a hundred times the memory of the ids
-# Always pass a batch, even for one text: the tokenizer releases other threads only while it works on a batch.
 
 
 def ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Sequence[int]]:

@@ -2,6 +2,7 @@
 
     prompt      pure: the model's prompt, and the schema of its answer
     checks      pure: which facts of an answer are accepted, and why the others are refused
+    duplicates  pure: whether two facts say the same, and whether one may correct the other
     batch       the messages of one request
     distill     the job: claim a session, ask the model, store what passes the checks and move on
     usage       tokens and cost: counted, and bounded for each day

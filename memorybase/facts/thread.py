@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 
 from memorybase import deadlines, telemetry
+from memorybase.circuit import Circuit
 from memorybase.conversation.summarizers.chat_completions import ChatEndpoint
 from memorybase.facts.distill import Outcome, distil_next, endpoint_of
 from memorybase.services import Services
@@ -18,21 +19,6 @@ FAILURES = 3  # in a row, until the thread pauses
 LONGEST_PAUSE_SECONDS = 600.0
 
 log = telemetry.get_logger(__name__)
-
-
-class Breaker:
-    """Pauses calls of an endpoint that has failed several times in a row."""
-
-    def __init__(self, first_seconds: float) -> None:
-        self._first_seconds = first_seconds
-        self._failures = 0
-
-    def note(self, *, failed: bool) -> float:
-        """The pause after this call, in seconds."""
-        self._failures = self._failures + 1 if failed else 0
-        if self._failures < FAILURES:
-            return 0.0
-        return min(self._first_seconds * 2.0 ** min(self._failures - FAILURES, 20), LONGEST_PAUSE_SECONDS)
 
 
 class DistillerThread:
@@ -49,7 +35,7 @@ class DistillerThread:
         self._services = services
         self._endpoint = endpoint or endpoint_of(services.settings)
         self._distil = distil
-        self._breaker = Breaker(deadlines.BACKOFF_SECONDS)
+        self._circuit = Circuit(deadlines.BACKOFF_SECONDS, failures=FAILURES, longest_seconds=LONGEST_PAUSE_SECONDS)
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._pause = pause or self._stopping.wait
@@ -80,7 +66,11 @@ class DistillerThread:
         except Exception as error:  # noqa: BLE001 - a thread's edge: the sweeper wakes it again
             log.warning("distillation_failed", error=telemetry.describe_error(error))
             outcome, failed = None, True
-        seconds = max(self._breaker.note(failed=failed), self._endpoint.seconds_to_wait())
+        seconds = self._endpoint.seconds_to_wait()
+        if failed:
+            seconds = max(seconds, self._circuit.failed())
+        else:
+            self._circuit.succeeded()
         if seconds:
             log.warning("distiller_paused", seconds=round(seconds, 3))
             self._pause(seconds)

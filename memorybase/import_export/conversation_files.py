@@ -9,15 +9,29 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
+from uuid import UUID
+
+from memorybase_client.importers.runs import Part, bounded
 
 from memorybase import errors
-from memorybase.importers.runs import Part, bounded, checked_message
+from memorybase.messages import MAX_MESSAGE_BYTES, NewMessage, message_bytes, normalise
 from memorybase.models import ID_LENGTH
 
 LOCOMO_TIME = "%I:%M %p on %d %B, %Y"  # "1:56 pm on 8 May, 2023"
 _LOCOMO_SESSION = re.compile(r"session_(\d+)")
 
+NOBODY = UUID(int=0)  # ids are only checked here, not resolved
+
 Json = dict[str, Any]
+
+
+def checked_message(message: Json) -> tuple[NewMessage, int]:
+    """The message as it will be stored, and its bytes. Raises InvalidRequest for what the API would refuse."""
+    checked = normalise(message, user_id=NOBODY, where="")
+    if (size := message_bytes(checked)) > MAX_MESSAGE_BYTES:
+        text = f"a message must have at most {MAX_MESSAGE_BYTES} bytes of JSON"
+        raise errors.InvalidRequest(text, value=size, limit=MAX_MESSAGE_BYTES)
+    return checked, size
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ import contextlib
 from importlib.resources import files
 from uuid import UUID
 
+from memorybase_client.importers.runs import Part
+
 from memorybase import errors, ids
 from memorybase.import_export.conversation_files import read_runs
-from memorybase.importers.runs import Part
 from memorybase.ingestion import capture as ingestion
 from memorybase.ingestion.capture import CaptureRequest
 from memorybase.memory_bases import manage

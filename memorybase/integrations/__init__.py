@@ -1,8 +1,3 @@
-"""Integrations that the server itself serves or installs. Adapters for frameworks are in the Python client,
-memorybase_client.integrations.
-
-spans          conversations in OpenTelemetry spans, for the API
-coding_agents  hooks of Claude Code, Codex and Cursor, for the command line: capture sessions, recall at each prompt
-"""
+"""The path at which hooks of coding agents that were installed earlier look for their script, which is the client's."""
 
 from __future__ import annotations

@@ -399,6 +399,13 @@ class DetectingAnalyzer(Analyzer):
         return detection.language_of(text, words, len(words) - len(kept), ENGLISH_STOP_WORDS)
 
 
+# What stands before the first word of a sentence; "Dr." ends none.
+_BEFORE_SENTENCE = re.compile(
+    r"(?:^|[!?:;\n\u2026*#>-]|(?<!\b\w)(?<!\b\w\w)(?<!\b\w\w\w)\.)[\s\"'\u201c\u201e\u00ab\u00bf\u00a1(\[]*"
+)
+FEWEST_DIGITS_OF_CODE = 3  # anything may have a smaller number
+
+
 @lru_cache
 def analyzer(language: str) -> Analyzer:
     return DetectingAnalyzer() if language == DETECT else Analyzer(language)
@@ -492,13 +499,6 @@ def term_keys(flow_id: UUID, term: str, asked: Asked) -> tuple[int, ...]:
     terms = (term, *asked.others.get(term, ()))
     accented = (PLAIN + each for each in terms if each.isascii() and each.isalpha() and each not in asked.weak)
     return tuple(dict.fromkeys(term_key(flow_id, each) for each in (*terms, *accented)))
-
-
-# What stands before the first word of a sentence; "Dr." ends none.
-_BEFORE_SENTENCE = re.compile(
-    r"(?:^|[!?:;\n\u2026*#>-]|(?<!\b\w)(?<!\b\w\w)(?<!\b\w\w\w)\.)[\s\"'\u201c\u201e\u00ab\u00bf\u00a1(\[]*"
-)
-FEWEST_DIGITS_OF_CODE = 3  # anything may have a smaller number
 
 
 def _names_in(text: str) -> set[str]:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import secrets
 import time
-from typing import NamedTuple
-from weakref import WeakKeyDictionary
+from dataclasses import dataclass, field
 
-from memorybase.database.engine import Database
 from memorybase.queries import posting_blocks
 from memorybase.queries.posting_blocks import Place
 from memorybase.services import Services
@@ -20,20 +18,25 @@ PAGE = 1_000  # rows of the index that one pass looks at, some 5 ms
 REST_SECONDS = 3_600.0  # after the last page of the index, before the first one again
 
 
-class _Walk(NamedTuple):
-    after: Place
+FIRST = Place(-(1 << 63), 0)
+
+
+def _anywhere() -> Place:
+    return Place(-secrets.randbits(52), 0)
+
+
+@dataclass(slots=True)
+class Walk:
+    """Where and when the next pass of this process continues. The first walk of a process begins anywhere: with one
+    process for each pass, every page has its turn too."""
+
+    after: Place = field(default_factory=_anywhere)
     not_before: float = 0.0  # on the monotonic clock
-
-
-_FIRST = Place(-(1 << 63), 0)
-_walks: WeakKeyDictionary[Database, _Walk] = WeakKeyDictionary()
 
 
 def collect(services: Services) -> int:
     """Delete orphaned postings from the next page of the index. Returns the number of rows deleted or shortened."""
-    database = services.database
-    # The first walk of a process begins anywhere: with one process for each pass, every page has its turn too.
-    walk = _walks.get(database) or _Walk(Place(-secrets.randbits(52), 0))
+    database, walk = services.database, services.state.of(Walk)
     if time.monotonic() < walk.not_before:
         return 0
     with database.reading() as db:
@@ -45,6 +48,8 @@ def collect(services: Services) -> int:
             # Rows that another transaction has locked have their message, or are being deleted.
             locked = posting_blocks.rows_after(db, walk.after, limit=PAGE, lock=True)
             removed = posting_blocks.remove_without_message(db, locked)
-    is_last = len(rows) < PAGE
-    _walks[database] = _Walk(_FIRST, time.monotonic() + REST_SECONDS) if is_last else _Walk(rows[-1].place)
+    if len(rows) < PAGE:
+        walk.after, walk.not_before = FIRST, time.monotonic() + REST_SECONDS
+    else:
+        walk.after = rows[-1].place
     return removed

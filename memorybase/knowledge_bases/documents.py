@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID, uuid5
 
 from pydantic import Field
@@ -33,9 +33,6 @@ from memorybase.vectors.saved import find_saved
 from memorybase.vectors.search import MAX_FETCH, SCORE_DIGITS, has_metadata, query_until_enough
 from memorybase.vectors.store import CollectionRef, VectorHit, VectorRecord
 from memorybase.vectors.verified_writes import write_records
-
-if TYPE_CHECKING:
-    pass
 
 DocumentStatus = Literal["created", "replaced", "updated", "unchanged", "failed"]
 

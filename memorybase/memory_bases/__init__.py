@@ -4,6 +4,7 @@
     preparation   work on every session of a flow, in pages
     regenerate    build a new generation while the old one serves; cancel a job
     consistency   mismatch: does the store hold what the ledger says?
+    newest_chunks  the same for the newest chunks alone
     reconcile     the operator's comparison of all stores with SQL
     deep_check    every vector and every text
     orphans       collections that SQL does not know

@@ -71,6 +71,9 @@ class PutMemoryBase:
     kept: Mapping[str, object] = field(default_factory=dict)
 
 
+MAX_IDLE_SECONDS = 31_536_000  # a year
+
+
 def create_memory_base(
     services: Services,
     user_id: UUID,
@@ -373,9 +376,6 @@ def _check_bounds(*, threshold: int | None, idle_after: int | None) -> None:
             value=idle_after,
             limit=[0, MAX_IDLE_SECONDS],
         )
-
-
-MAX_IDLE_SECONDS = 31_536_000  # a year
 
 
 def set_distillation(

@@ -24,6 +24,13 @@ from memorybase.vectors.store import CollectionRef
 
 DOCUMENTS_READ = 500  # in one statement
 
+# A request creates a collection just before the row that names it. Shorter than for a daily reconcile, because the
+# collections of the lost time may be young.
+CREATED_BEFORE = timedelta(minutes=1)
+
+# building: it is being regenerated, perhaps by an earlier run
+Action = Literal["none", "repair", "regenerate", "building", "try again"]
+
 
 def count_missing_chunks(services: Services, entry: KnowledgeBase) -> int | None:
     """Number of missing chunks of its documents; None: the collection is missing. Raises VectorStoreUnavailable.
@@ -46,14 +53,6 @@ def count_missing_chunks(services: Services, entry: KnowledgeBase) -> int | None
         for document_id, version, chunks in page:
             missing += len(set(chunk_ids(entry.id, document_id, version, chunks)) - stored)
         last = page[-1][0]
-
-
-# A request creates a collection just before the row that names it. Shorter than for a daily reconcile, because the
-# collections of the lost time may be young.
-CREATED_BEFORE = timedelta(minutes=1)
-
-# building: it is being regenerated, perhaps by an earlier run
-Action = Literal["none", "repair", "regenerate", "building", "try again"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import BigInteger, ForeignKey, Index, Integer, LargeBinary, String, Text, UniqueConstraint, text
+from sqlalchemy import BigInteger, ForeignKey, Index, Integer, LargeBinary, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from memorybase.models.base import ID_LENGTH, NAME_LENGTH, Base, Json
+from memorybase.models.base import ID_LENGTH, NAME_LENGTH, Base, Json, partial_index
 
 
 class ChatMemory(Base):
@@ -84,12 +84,7 @@ class ChatRecord(Base):
         UniqueConstraint("chat_row_id", "message_id"),
         Index("ix_chat_records_request", "chat_row_id", "request_id"),
         Index("ix_chat_records_flow", "flow_id"),
-        Index(
-            "ix_chat_records_key",
-            "key_id",
-            postgresql_where=text("key_id IS NOT NULL"),
-            sqlite_where=text("key_id IS NOT NULL"),
-        ),
+        partial_index("ix_chat_records_key", "key_id", where="key_id IS NOT NULL"),
     )
 
     chat_row_id: Mapped[UUID] = mapped_column(ForeignKey("chats.id", ondelete="CASCADE"), primary_key=True)

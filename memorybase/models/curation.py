@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, text
+from sqlalchemy import BigInteger, ForeignKey, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from memorybase.models.base import NAME_LENGTH, Base, Json
+from memorybase.models.base import NAME_LENGTH, Base, Json, partial_index
 
 
 class MessageChange(Base):
@@ -20,13 +20,7 @@ class MessageChange(Base):
         Index("ix_message_changes_message", "message_id", "number"),
         Index("ix_message_changes_session", "session_uuid"),
         Index("ix_message_changes_flow", "flow_id"),
-        Index(
-            "ix_message_changes_batch",
-            "batch_id",
-            "id",
-            postgresql_where=text("batch_id IS NOT NULL"),
-            sqlite_where=text("batch_id IS NOT NULL"),
-        ),
+        partial_index("ix_message_changes_batch", "batch_id", "id", where="batch_id IS NOT NULL"),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)

@@ -16,11 +16,10 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     select,
-    text,
 )
 from sqlalchemy.orm import Mapped, column_property, mapped_column
 
-from memorybase.models.base import ID_LENGTH, MODEL_LENGTH, TRACEPARENT_LENGTH, Base, JobKind, JobState
+from memorybase.models.base import ID_LENGTH, MODEL_LENGTH, TRACEPARENT_LENGTH, Base, JobKind, JobState, partial_index
 from memorybase.models.memory_bases import SessionProgress
 
 
@@ -29,55 +28,22 @@ class IngestionJob(Base):
 
     __tablename__ = "ingestion_jobs"
     __table_args__ = (
-        Index(
+        partial_index(
             "uq_ingestion_jobs_active",
             "memory_base_id",
             "session_id",
+            where="state IN ('queued', 'running')",
             unique=True,
-            postgresql_where=text("state IN ('queued', 'running')"),
-            sqlite_where=text("state IN ('queued', 'running')"),
         ),
         Index("ix_ingestion_jobs_page", "memory_base_id", "created_at", "id"),
         Index("ix_ingestion_jobs_progress", "progress_id"),
         Index("ix_ingestion_jobs_started", "started_at"),
-        Index(
-            "ix_ingestion_jobs_queued",
-            "notify_at",
-            postgresql_where=text("state = 'queued'"),
-            sqlite_where=text("state = 'queued'"),
-        ),
-        Index(
-            "ix_ingestion_jobs_order",
-            "virtual_time",
-            postgresql_where=text("lower(state) = 'queued'"),
-            sqlite_where=text("lower(state) = 'queued'"),
-        ),
-        Index(
-            "ix_ingestion_jobs_running",
-            "virtual_time",
-            postgresql_where=text("state = 'running'"),
-            sqlite_where=text("state = 'running'"),
-        ),
-        Index(
-            "ix_ingestion_jobs_last",
-            "memory_base_id",
-            "virtual_time",
-            postgresql_where=text("upper(state) = 'QUEUED'"),
-            sqlite_where=text("upper(state) = 'QUEUED'"),
-        ),
-        Index(
-            "ix_ingestion_jobs_failed",
-            "memory_base_id",
-            "progress_id",
-            postgresql_where=text("state = 'failed'"),
-            sqlite_where=text("state = 'failed'"),
-        ),
-        Index(
-            "ix_ingestion_jobs_finished",
-            "finished_at",
-            postgresql_where=text("finished_at IS NOT NULL"),
-            sqlite_where=text("finished_at IS NOT NULL"),
-        ),
+        partial_index("ix_ingestion_jobs_queued", "notify_at", where="state = 'queued'"),
+        partial_index("ix_ingestion_jobs_order", "virtual_time", where="lower(state) = 'queued'"),
+        partial_index("ix_ingestion_jobs_running", "virtual_time", where="state = 'running'"),
+        partial_index("ix_ingestion_jobs_last", "memory_base_id", "virtual_time", where="upper(state) = 'QUEUED'"),
+        partial_index("ix_ingestion_jobs_failed", "memory_base_id", "progress_id", where="state = 'failed'"),
+        partial_index("ix_ingestion_jobs_finished", "finished_at", where="finished_at IS NOT NULL"),
         CheckConstraint("to_seq >= from_seq", name="range"),
     )
 

@@ -16,7 +16,6 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     false,
-    text,
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -31,6 +30,7 @@ from memorybase.models.base import (
     Json,
     PreparationKind,
     Priority,
+    partial_index,
 )
 
 
@@ -42,12 +42,7 @@ class MemoryBase(Base):
     __table_args__ = (
         UniqueConstraint("user_id", "name"),
         Index("ix_memory_bases_page", "user_id", "created_at", "id"),
-        Index(
-            "ix_memory_bases_forget",
-            "forget_due_at",
-            postgresql_where=text("forget_due_at IS NOT NULL"),
-            sqlite_where=text("forget_due_at IS NOT NULL"),
-        ),
+        partial_index("ix_memory_bases_forget", "forget_due_at", where="forget_due_at IS NOT NULL"),
         CheckConstraint("threshold >= 1", name="threshold"),
         CheckConstraint("idle_after >= 0", name="idle_after"),
     )
@@ -137,25 +132,9 @@ class SessionProgress(Base):
         CheckConstraint("cursor_seq >= start_seq", name="cursor"),
         Index("ix_session_progress_session", "flow_id", "session_id"),
         # Partial indexes for the sweeper, as small as the pending work.
-        Index(
-            "ix_session_progress_due",
-            "id",
-            postgresql_where=text("target_seq > cursor_seq"),
-            sqlite_where=text("target_seq > cursor_seq"),
-        ),
-        Index(
-            "ix_session_progress_dirty",
-            "id",
-            postgresql_where=text("dirty > repaired"),
-            sqlite_where=text("dirty > repaired"),
-        ),
-        Index(
-            "ix_session_progress_unbuilt",
-            "memory_base_id",
-            "generation",
-            postgresql_where=text("cursor_seq < build_seq"),
-            sqlite_where=text("cursor_seq < build_seq"),
-        ),
+        partial_index("ix_session_progress_due", "id", where="target_seq > cursor_seq"),
+        partial_index("ix_session_progress_dirty", "id", where="dirty > repaired"),
+        partial_index("ix_session_progress_unbuilt", "memory_base_id", "generation", where="cursor_seq < build_seq"),
         # With all that the list of memory bases adds up.
         Index(
             "ix_session_progress_totals",

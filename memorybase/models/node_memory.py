@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ForeignKey, Index, Integer, String, Text, UniqueConstraint, text
+from sqlalchemy import ForeignKey, Index, Integer, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, column_property, mapped_column
 
-from memorybase.models.base import ID_LENGTH, Base, Json
+from memorybase.models.base import ID_LENGTH, Base, Json, partial_index
 from memorybase.models.sessions import shown_id
 
 
@@ -25,22 +25,11 @@ class MemoryUse(Base):
         UniqueConstraint("flow_id", "run_id", "node_id"),
         Index("ix_memory_uses_session", "flow_id", "session_id", "id"),
         Index("ix_memory_uses_recorded", "flow_id", "recorded_at"),
-        Index(
-            "ix_memory_uses_end_user",
-            "end_user_id",
-            "flow_id",
-            postgresql_where=text("end_user_id IS NOT NULL"),
-            sqlite_where=text("end_user_id IS NOT NULL"),
-        ),
+        partial_index("ix_memory_uses_end_user", "end_user_id", "flow_id", where="end_user_id IS NOT NULL"),
         # Retention looks for the oldest of all flows.
         Index("ix_memory_uses_oldest", "recorded_at", "id"),
         # Only uses of the last day.
-        Index(
-            "ix_memory_uses_run_due",
-            "run_due_at",
-            postgresql_where=text("run_due_at IS NOT NULL"),
-            sqlite_where=text("run_due_at IS NOT NULL"),
-        ),
+        partial_index("ix_memory_uses_run_due", "run_due_at", where="run_due_at IS NOT NULL"),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
@@ -79,13 +68,8 @@ class NodeExecution(Base):
     __table_args__ = (
         Index("ix_node_executions_node", "session_uuid", "node_id", "run_id"),
         Index("ix_node_executions_created", "flow_id", "created_at"),
-        Index(
-            "uq_node_executions_external_id",
-            "flow_id",
-            "external_id",
-            unique=True,
-            postgresql_where=text("external_id IS NOT NULL"),
-            sqlite_where=text("external_id IS NOT NULL"),
+        partial_index(
+            "uq_node_executions_external_id", "flow_id", "external_id", where="external_id IS NOT NULL", unique=True
         ),
     )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, Integer, String, Text, text
+from sqlalchemy import CheckConstraint, ForeignKey, Index, Integer, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from memorybase.models.base import ID_LENGTH, NAME_LENGTH, Base, Json
+from memorybase.models.base import ID_LENGTH, NAME_LENGTH, Base, Json, partial_index
 
 
 class LegalHold(Base):
@@ -46,14 +46,7 @@ class RetentionPass(Base):
         Index("ix_retention_passes_page", "user_id", "started_at", "id"),
         Index("ix_retention_passes_finished", "finished_at"),
         # At most one open pass of each rule; `subject_id` is the memory base's id or else the flow's.
-        Index(
-            "uq_retention_passes_open",
-            "rule",
-            "subject_id",
-            unique=True,
-            postgresql_where=text("finished_at IS NULL"),
-            sqlite_where=text("finished_at IS NULL"),
-        ),
+        partial_index("uq_retention_passes_open", "rule", "subject_id", where="finished_at IS NULL", unique=True),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)

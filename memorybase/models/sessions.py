@@ -24,11 +24,10 @@ from sqlalchemy import (
     false,
     literal_column,
     select,
-    text,
 )
 from sqlalchemy.orm import Mapped, column_property, mapped_column
 
-from memorybase.models.base import ID_LENGTH, NAME_LENGTH, Base, Json
+from memorybase.models.base import ID_LENGTH, NAME_LENGTH, Base, Json, partial_index
 from memorybase.time_zones import DEFAULT as DEFAULT_ZONE
 from memorybase.time_zones import NAME_LENGTH as ZONE_LENGTH
 
@@ -42,12 +41,7 @@ class Flow(Base):
         UniqueConstraint("user_id", "external_id"),
         Index("ix_flows_page", "user_id", "created_at", "id"),
         # Only flows with a retention rule.
-        Index(
-            "ix_flows_retention",
-            "retention_due_at",
-            postgresql_where=text("retention_due_at IS NOT NULL"),
-            sqlite_where=text("retention_due_at IS NOT NULL"),
-        ),
+        partial_index("ix_flows_retention", "retention_due_at", where="retention_due_at IS NOT NULL"),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
@@ -77,50 +71,17 @@ class Session(Base):
         # With all that the list of end users reads.
         Index("ix_sessions_end_user", "flow_id", "end_user_id", "last_captured_at", "deleted_at"),
         # Only deleted sessions: SQLite would find all others by it, and filter them by flow and time.
-        Index(
-            "ix_sessions_deleted",
-            "deleted_at",
-            postgresql_where=text("deleted_at IS NOT NULL"),
-            sqlite_where=text("deleted_at IS NOT NULL"),
-        ),
+        partial_index("ix_sessions_deleted", "deleted_at", where="deleted_at IS NOT NULL"),
         # Lists are by the last capture, and a search reads pending messages of the latest sessions.
-        Index(
-            "ix_sessions_recent",
-            "flow_id",
-            "last_captured_at",
-            "id",
-            postgresql_where=text("deleted_at IS NULL"),
-            sqlite_where=text("deleted_at IS NULL"),
-        ),
+        partial_index("ix_sessions_recent", "flow_id", "last_captured_at", "id", where="deleted_at IS NULL"),
         # The few sessions with an expiry.
-        Index(
-            "ix_sessions_expires",
-            "expires_at",
-            postgresql_where=text("expires_at IS NOT NULL"),
-            sqlite_where=text("expires_at IS NOT NULL"),
-        ),
+        partial_index("ix_sessions_expires", "expires_at", where="expires_at IS NOT NULL"),
         # Lists of memory bases look for pending messages in these few sessions alone.
-        Index(
-            "ix_sessions_behind",
-            "flow_id",
-            "id",
-            postgresql_where=text("deleted_at IS NULL AND last_seq > passed_seq"),
-            sqlite_where=text("deleted_at IS NULL AND last_seq > passed_seq"),
-        ),
+        partial_index("ix_sessions_behind", "flow_id", "id", where="deleted_at IS NULL AND last_seq > passed_seq"),
         # The few whose rename is not done.
-        Index(
-            "ix_sessions_renamed",
-            "renamed_at",
-            postgresql_where=text("renamed_at IS NOT NULL"),
-            sqlite_where=text("renamed_at IS NOT NULL"),
-        ),
+        partial_index("ix_sessions_renamed", "renamed_at", where="renamed_at IS NOT NULL"),
         # The sweeper packs the postings of these.
-        Index(
-            "ix_sessions_unpacked",
-            "last_captured_at",
-            postgresql_where=text("last_seq > packed_seq"),
-            sqlite_where=text("last_seq > packed_seq"),
-        ),
+        partial_index("ix_sessions_unpacked", "last_captured_at", where="last_seq > packed_seq"),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
@@ -170,20 +131,8 @@ class Run(Base):
     __table_args__ = (
         Index("ix_runs_page", "flow_id", "created_at", "id"),
         Index("ix_runs_session", "session_uuid", "created_at", "id"),
-        Index(
-            "uq_runs_external_id",
-            "flow_id",
-            "external_id",
-            unique=True,
-            postgresql_where=text("external_id IS NOT NULL"),
-            sqlite_where=text("external_id IS NOT NULL"),
-        ),
-        Index(
-            "ix_runs_key",
-            "key_id",
-            postgresql_where=text("key_id IS NOT NULL"),
-            sqlite_where=text("key_id IS NOT NULL"),
-        ),
+        partial_index("uq_runs_external_id", "flow_id", "external_id", where="external_id IS NOT NULL", unique=True),
+        partial_index("ix_runs_key", "key_id", where="key_id IS NOT NULL"),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
@@ -211,41 +160,16 @@ class Message(Base):
         Index("ix_messages_run", "run_id", "seq"),
         # The last two columns let the overview count a window's messages in the index alone.
         Index("ix_messages_page", "flow_id", "captured_at", "id", "is_output", "is_dialogue"),
-        Index(
-            "uq_messages_external_id",
-            "flow_id",
-            "external_id",
-            unique=True,
-            postgresql_where=text("external_id IS NOT NULL"),
-            sqlite_where=text("external_id IS NOT NULL"),
+        partial_index(
+            "uq_messages_external_id", "flow_id", "external_id", where="external_id IS NOT NULL", unique=True
         ),
         # Whether a session has branches, and from which message on.
-        Index(
-            "ix_messages_parents",
-            "session_uuid",
-            "seq",
-            postgresql_where=text("parent_message_id IS NOT NULL"),
-            sqlite_where=text("parent_message_id IS NOT NULL"),
-        ),
+        partial_index("ix_messages_parents", "session_uuid", "seq", where="parent_message_id IS NOT NULL"),
         # The replies to a message: the branches from there.
-        Index(
-            "ix_messages_children",
-            "parent_message_id",
-            "seq",
-            postgresql_where=text("parent_message_id IS NOT NULL"),
-            sqlite_where=text("parent_message_id IS NOT NULL"),
-        ),
+        partial_index("ix_messages_children", "parent_message_id", "seq", where="parent_message_id IS NOT NULL"),
         # The few that were muted or pinned: every search reads the pinned ones.
-        Index(
-            "ix_messages_pinned",
-            "flow_id",
-            "captured_at",
-            postgresql_where=text("pinned"),
-            sqlite_where=text("pinned"),
-        ),
-        Index(
-            "ix_messages_muted", "flow_id", "captured_at", postgresql_where=text("muted"), sqlite_where=text("muted")
-        ),
+        partial_index("ix_messages_pinned", "flow_id", "captured_at", where="pinned"),
+        partial_index("ix_messages_muted", "flow_id", "captured_at", where="muted"),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)

@@ -10,6 +10,7 @@ problems      problems for a person, with the calls that help
 vector_backup the vectors that serve, into files
 embedding_usage  moves counts of embedding endpoints into SQL
 exposition    metrics as Prometheus text
+store_sizes   what vectors take, on disk and by their number
 """
 
 from __future__ import annotations

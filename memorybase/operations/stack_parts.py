@@ -16,7 +16,6 @@ from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from weakref import WeakKeyDictionary
 
 from memorybase import errors
 from memorybase.database import clock
@@ -27,7 +26,6 @@ from memorybase.queries.store_health import heartbeat_of
 from memorybase.services import Services
 from memorybase.settings import Settings
 from memorybase.vector_stores import VECTOR_STORES
-from memorybase.vectors.store import VectorStore
 
 FRESH = 2.0  # seconds
 # Longer than this counts as down: a page answers within 2 s.
@@ -96,9 +94,7 @@ def part_views(services: Services, *, seconds: float = ANSWER_SECONDS, fresh: fl
 
     A check that ended up to `fresh` seconds ago counts; by default `FRESH`.
     """
-    with _watches_lock:
-        watch = _watches.setdefault(services.vectors, _Watch())
-    return watch.look(services, seconds, FRESH if fresh is None else fresh)
+    return services.state.of(_Watch).look(services, seconds, FRESH if fresh is None else fresh)
 
 
 def command_for(settings: Settings, name: str) -> str:
@@ -177,23 +173,18 @@ class _Watch:
             since = self._away_since.get(name)
         words, part = WORDS[name], seen.part
         return PartView(
-            name,
-            words.label,
-            words.purpose,
-            words.stops,
-            command_for(services.settings, name),
-            part.ok,
-            part.problem,
-            since,
-            part.latency_seconds,
-            part.alive,
-            part.age_seconds,
+            name=name,
+            label=words.label,
+            purpose=words.purpose,
+            stops=words.stops,
+            command=command_for(services.settings, name),
+            ok=part.ok,
+            problem=part.problem,
+            since=since,
+            latency_seconds=part.latency_seconds,
+            alive=part.alive,
+            age_seconds=part.age_seconds,
         )
-
-
-# By one of its adapters: each set of services has its own watch.
-_watches: WeakKeyDictionary[VectorStore, _Watch] = WeakKeyDictionary()
-_watches_lock = threading.Lock()
 
 
 def _check(services: Services, name: str) -> _Seen:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
-from weakref import WeakKeyDictionary
 
 from memorybase import errors, idempotency
 from memorybase.audit import chain
@@ -18,7 +17,6 @@ from memorybase.conversation.node_object_memory import node_memory as node_objec
 from memorybase.conversation.summarizers import job as summary_job
 from memorybase.database import clock
 from memorybase.database.due import change_if_due
-from memorybase.database.engine import Database
 from memorybase.extension import Pace, Step
 from memorybase.facts import distill
 from memorybase.ingestion import build, recovery
@@ -40,26 +38,29 @@ from memorybase.vectors.collection_names import store_of
 REST_SECONDS = {Pace.RESTING: 30.0, Pace.SELDOM: 600.0}  # of a step that found nothing
 
 LIMIT = 500  # sessions that one pass looks at; the next pass continues after them
+KEPT = timedelta(days=90)  # an ended job
+DELETE_LIMIT = 2_000  # rows in one pass
+TICKETS_LIMIT = 5_000  # in one pass: API keys may create links at any rate
 
-_reached: WeakKeyDictionary[Database, SessionBehind] = WeakKeyDictionary()
+log = get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Reached:
+    session: SessionBehind | None = None
 
 
 def mark_passed(services: Services) -> int:
     """Mark sessions that every memory base has passed, and return their number."""
-    database = services.database
+    database, reached = services.database, services.state.of(_Reached)
     with database.reading() as db:
-        found = pending.sessions_behind(db, _reached.pop(database, None), LIMIT)
-    if len(found) == LIMIT:
-        _reached[database] = found[-1]
+        found = pending.sessions_behind(db, reached.session, LIMIT)
+    reached.session = found[-1] if len(found) == LIMIT else None
     passed = [each for each in found if each.is_passed]
     if not passed:
         return 0
     with database.transaction(durable=False) as db:
         return pending.mark_passed(db, passed)
-
-
-KEPT = timedelta(days=90)  # an ended job
-DELETE_LIMIT = 2_000  # rows in one pass
 
 
 def delete_old(services: Services) -> int:
@@ -72,9 +73,6 @@ def delete_old(services: Services) -> int:
     )
 
 
-log = get_logger(__name__)
-
-
 @dataclass(slots=True)
 class SweepReport:
     """Results of one pass: how much each step did, in their order, without those that did nothing."""
@@ -83,9 +81,6 @@ class SweepReport:
     failed_steps: list[str] = field(default_factory=list)
     database_failed: bool = False
     is_behind: bool = False  # more waits than one pass takes: the next one should follow at once
-
-
-TICKETS_LIMIT = 5_000  # in one pass: API keys may create links at any rate
 
 
 class Agenda:

@@ -56,6 +56,13 @@ _SETTLED_OF_IDS = sa.select(DeadLetter.message_id, DeadLetter.version).where(
     DeadLetter.state.in_(SETTLED),
 )
 
+_CLEAR = sa.delete(core(DeadLetter)).where(
+    core(DeadLetter).c.progress_id == sa.bindparam("progress_id"),
+    core(DeadLetter).c.message_id.in_(sa.bindparam("ids", expanding=True)),
+)
+
+_DEAD_LETTERS = Keyset("dead-letters", (DeadLetter.created_at, DeadLetter.id))
+
 
 def settled_dead_letters(db: OrmSession, progress_id: UUID, ids: Collection[UUID]) -> set[tuple[UUID, int]]:
     """The settled dead letters among these messages, by id and version."""
@@ -98,12 +105,6 @@ def add_dead_letters(
         )
         ids.append(stored.scalar_one())
     return ids
-
-
-_CLEAR = sa.delete(core(DeadLetter)).where(
-    core(DeadLetter).c.progress_id == sa.bindparam("progress_id"),
-    core(DeadLetter).c.message_id.in_(sa.bindparam("ids", expanding=True)),
-)
 
 
 def clear_dead_letters(db: OrmSession, progress_id: UUID, ids: Collection[UUID]) -> None:
@@ -242,9 +243,6 @@ def lock_dead_letters(db: OrmSession, base_id: UUID, ids: Collection[UUID]) -> l
             .execution_options(populate_existing=True)
         )
     )
-
-
-_DEAD_LETTERS = Keyset("dead-letters", (DeadLetter.created_at, DeadLetter.id))
 
 
 def dead_letters_page(db: OrmSession, user_id: UUID, wanted: DeadLetterFilter, request: PageRequest) -> Found:

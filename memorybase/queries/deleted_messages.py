@@ -26,6 +26,12 @@ class Deleted(NamedTuple):
     stays_deleted: bool
 
 
+_COLUMNS = core(DeletedMessage).c
+_OF_IDS = sa.select(*records.columns(DeletedMessage, Deleted)).where(
+    _COLUMNS.flow_id == sa.bindparam("flow_id"), _COLUMNS.message_id.in_(sa.bindparam("ids", expanding=True))
+)
+
+
 def remember_message(db: OrmSession, session: SessionRow, message: Message, follows_id: UUID | None) -> None:
     """Record one message before it is deleted: its id stays deleted as long as its session exists. `follows_id` is
     followed in its place."""
@@ -72,12 +78,6 @@ def _remember(
     ).where(Message.flow_id == session.flow_id, which)
     columns = ["flow_id", "message_id", "session_uuid", "seq", "version", "stays_deleted", "follows_id"]
     db.execute(insert(db, DeletedMessage).from_select(columns, messages))
-
-
-_COLUMNS = core(DeletedMessage).c
-_OF_IDS = sa.select(*records.columns(DeletedMessage, Deleted)).where(
-    _COLUMNS.flow_id == sa.bindparam("flow_id"), _COLUMNS.message_id.in_(sa.bindparam("ids", expanding=True))
-)
 
 
 def fetch(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, Deleted]:

@@ -75,6 +75,9 @@ class JobPlace(NamedTuple):
     reason: str | None
 
 
+_JOBS = Keyset("jobs", (Job.created_at, Job.id), descending=True)
+
+
 def reason(action: JobAction, now: datetime) -> sa.ColumnElement[str | None]:
     """Why the action leaves a job alone, on Job joined to MemoryBase; null: it takes it."""
     ended = sa.case(
@@ -159,9 +162,6 @@ def _joined(statement: AnySelect, user_id: UUID, wanted: JobFilter) -> AnySelect
 def _of_session(session_id: str) -> sa.ColumnElement[bool]:
     """The session's jobs, by the progress row that they belong to, which follows a rename."""
     return Job.progress_id.in_(sa.select(SessionProgress.id).where(SessionProgress.session_id == session_id))
-
-
-_JOBS = Keyset("jobs", (Job.created_at, Job.id), descending=True)
 
 
 def _jobs() -> AnySelect:

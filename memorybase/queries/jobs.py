@@ -123,6 +123,8 @@ _NEW: Mapping[str, Any] = {
     "started_at": None,
 }
 
+MOST_JOBS = 1_000  # that overlap one run
+
 
 def insert_job(db: OrmSession, **job: Any) -> JobRow | None:
     """The new job, or None if this session of the memory base has an active one. A partial unique index decides."""
@@ -417,9 +419,6 @@ def _to_notify(now: datetime, notified_before: datetime | None) -> tuple[sa.Colu
     if notified_before is not None:
         due = sa.or_(due, sa.and_(Job.available_at <= now, Job.notified_at < notified_before))
     return Job.state == JobState.QUEUED, due
-
-
-MOST_JOBS = 1_000  # that overlap one run
 
 
 def jobs_over(db: OrmSession, progress_ids: Collection[UUID], *, first_seq: int, last_seq: int) -> list[Job]:

@@ -66,6 +66,19 @@ class Waiting(NamedTuple):
     documents: int
 
 
+_LANGUAGES = (
+    sa.select(SpokenLanguage.language)
+    .distinct()
+    .where(SpokenLanguage.flow_id.in_(sa.bindparam("flows", expanding=True)))
+)
+
+_COLLECTED = sa.select(
+    sa.func.count(),
+    sa.func.coalesce(sa.func.sum(Session.documents), 0),
+    sa.func.coalesce(sa.func.sum(Session.terms), 0),
+).where(Session.flow_id == sa.bindparam("flow"), Session.documents > 0)
+
+
 def add(db: OrmSession, postings: Sequence[tuple[int, int, int]]) -> None:
     """Add postings: (term's key, position, times)."""
     connection = engine.connection(db)
@@ -131,13 +144,6 @@ def add_languages(db: OrmSession, flow_id: UUID, codes: Collection[str]) -> None
         )
 
 
-_LANGUAGES = (
-    sa.select(SpokenLanguage.language)
-    .distinct()
-    .where(SpokenLanguage.flow_id.in_(sa.bindparam("flows", expanding=True)))
-)
-
-
 def languages_of(db: OrmSession, flows: Collection[UUID]) -> set[str]:
     """The codes of the languages that occur in these flows, of those that one word does not show."""
     return {code for some in pages(list(flows)) for code in engine.connection(db).scalars(_LANGUAGES, {"flows": some})}
@@ -158,13 +164,6 @@ def _are_speakers(words: int) -> sa.Executable:
     """Whether each word is a speaker: one EXISTS each, because a name may have any number of rows."""
     flow = Speaker.flow_id == sa.bindparam("flow", type_=Speaker.flow_id.type)
     return sa.select(*(sa.exists().where(flow, Speaker.name == sa.bindparam(f"word_{n}")) for n in range(words)))
-
-
-_COLLECTED = sa.select(
-    sa.func.count(),
-    sa.func.coalesce(sa.func.sum(Session.documents), 0),
-    sa.func.coalesce(sa.func.sum(Session.terms), 0),
-).where(Session.flow_id == sa.bindparam("flow"), Session.documents > 0)
 
 
 def collected(db: OrmSession, flow_id: UUID) -> Collected:

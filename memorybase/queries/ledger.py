@@ -54,6 +54,14 @@ class ChunkCollection(NamedTuple):
     chunks: dict[UUID, int]
 
 
+_COLUMNS = core(Entry).c
+_ENTRIES = sa.select(*records.columns(Entry, HeldMessage)).where(
+    _COLUMNS.progress_id == sa.bindparam("progress_id"), _COLUMNS.message_id.in_(sa.bindparam("ids", expanding=True))
+)
+
+NEWEST_SESSIONS = 3
+
+
 def record(
     db: OrmSession,
     *,
@@ -133,12 +141,6 @@ def held_since(
         )
         found.update((message_id, ingested_at) for message_id, ingested_at in rows)
     return found
-
-
-_COLUMNS = core(Entry).c
-_ENTRIES = sa.select(*records.columns(Entry, HeldMessage)).where(
-    _COLUMNS.progress_id == sa.bindparam("progress_id"), _COLUMNS.message_id.in_(sa.bindparam("ids", expanding=True))
-)
 
 
 def entries(db: OrmSession, progress_id: UUID, ids: Collection[UUID]) -> dict[UUID, HeldMessage]:
@@ -234,9 +236,6 @@ def held_chunks(
         )
         for index in range(chunks)
     }
-
-
-NEWEST_SESSIONS = 3
 
 
 def newest_entries(db: OrmSession, base_id: UUID, generation: int, *, limit: int) -> list[EntryWithMessage]:

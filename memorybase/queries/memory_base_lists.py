@@ -78,6 +78,9 @@ class MemoryBaseQuery:
     without_planned: bool = False  # leave out those that are deleted soon
 
 
+Instant = sa.ColumnElement[datetime]
+
+
 def bases_page(
     db: OrmSession,
     user_id: UUID,
@@ -228,9 +231,6 @@ def _has_postponed_job() -> sa.ColumnElement[bool]:
 def _has_job(*conditions: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
     active = sa.select(Job.id).where(Job.memory_base_id == Base.id, IS_ACTIVE_BY_INDEX, *conditions)
     return active.correlate(Base).exists()
-
-
-Instant = sa.ColumnElement[datetime]
 
 
 class Window(NamedTuple):

@@ -27,6 +27,8 @@ READ_PAGE = 100  # uses: each may hold a whole prompt
 Messages = Collection[UUID] | sa.Select[UUID]
 ViewItem = Mapping[str, Any]  # a message of a view, or its source
 
+_USES = Keyset("message-uses", (MemoryUse.recorded_at, MemoryUse.id), descending=True)
+
 
 def ids_in(sources: Sequence[ViewItem]) -> set[UUID]:
     """The ids of what a view shows: messages, summaries, executions, and chats for their summaries."""
@@ -276,9 +278,6 @@ def redact_uses(db: OrmSession, flow_id: UUID, message_ids: Messages, *, limit: 
 
 def _redacted(message: Mapping[str, Any]) -> dict[str, Any]:
     return {name: message[name] for name in ("role", "type") if name in message} | {"content": DELETED}
-
-
-_USES = Keyset("message-uses", (MemoryUse.recorded_at, MemoryUse.id), descending=True)
 
 
 def uses_page(db: OrmSession, flow_id: UUID, message_id: UUID, request: PageRequest) -> Found:

@@ -91,17 +91,17 @@ class MessageQuery:
     order: Literal["asc", "desc"] = "asc"
 
 
-def count_within(sizes: Sequence[MessageSize], max_bytes: int) -> int:
-    """Number of the first messages that fit within these bytes together; at least one if there is one."""
-    totals = accumulate(size.text_bytes for size in sizes)
-    return sum(number == 0 or total <= max_bytes for number, total in enumerate(totals))
-
-
 # Statements of every capture and job are built once, on tables: database/records.py says why.
 _MESSAGES = core(Message).c
 _OF_SESSION = _MESSAGES.session_uuid == key_of(bindparam("flow_id"), bindparam("session_id"))
 _INSERT_MESSAGES = sa.insert(core(Message))
 _KNOWN = sa.select(*records.columns(Message, KnownMessage)).where(_MESSAGES.id.in_(bindparam("ids", expanding=True)))
+
+
+def count_within(sizes: Sequence[MessageSize], max_bytes: int) -> int:
+    """Number of the first messages that fit within these bytes together; at least one if there is one."""
+    totals = accumulate(size.text_bytes for size in sizes)
+    return sum(number == 0 or total <= max_bytes for number, total in enumerate(totals))
 
 
 def has_identical_message(db: OrmSession, message: Message) -> bool:

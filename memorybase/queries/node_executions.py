@@ -28,6 +28,9 @@ class FinishedExecution:
     created_at: datetime
 
 
+MOST_EXECUTIONS = 200
+
+
 def executions_of_ids(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, NodeExecution]:
     """The executions among these ids, of any flow."""
     return {row.id: row for row in db.scalars(sa.select(NodeExecution).where(NodeExecution.id.in_(ids)))}
@@ -99,9 +102,6 @@ def _succeeded(flow_id: UUID, session_id: str, node_id: str) -> sa.Select[UUID, 
         NodeExecution.node_id == node_id,
         NodeExecution.status == SUCCEEDED,
     )
-
-
-MOST_EXECUTIONS = 200
 
 
 def executions_of_run(db: OrmSession, flow_id: UUID, session_id: str, run_id: UUID) -> list[NodeExecution]:

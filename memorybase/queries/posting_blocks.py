@@ -34,56 +34,8 @@ _FIRST_TIMES = ord("0")  # one byte up to "~"; the largest count, 255, is below 
 Position = TypeVar("Position", int, sa.SQLColumnExpression[int], NDArray[np.int64])
 _Table = Posting.__table__.c  # without the mapped class, as where postings are read
 
-
-def key(position: Position) -> Position:
-    """The `position` of the rows of the block that this position is in."""
-    return -1 - position // BLOCK
-
-
-def pack(postings: Iterable[Sequence[int]]) -> str:
-    """The text of one block with these postings: (position, times)."""
-    return "".join(
-        chr(_FIRST_OFFSET + position % BLOCK) + chr(_FIRST_TIMES + times)
-        for position, times in sorted(postings, key=itemgetter(0))
-    )
-
-
-def unpack(keys: Sequence[int], texts: Sequence[str]) -> NDArray[np.int64]:
-    """The postings of several blocks, as rows (position, times)."""
-    codes = np.frombuffer("".join(texts).encode("utf-32-le"), dtype="<u4").astype(np.int64).reshape(-1, 2)
-    starts = (-1 - np.array(keys, dtype=np.int64)) * BLOCK
-    positions = np.repeat(starts, [len(text) // 2 for text in texts]) + codes[:, 0] - _FIRST_OFFSET
-    return np.column_stack((positions, codes[:, 1] - _FIRST_TIMES))
-
-
 # How many postings a row has.
 SIZE: sa.ColumnElement[int] = sa.case((_Table.packed.is_(None), 1), else_=sa.func.length(_Table.packed) // 2)
-
-
-class _HasOffset(FunctionElement[Any]):
-    """Whether a block's text has the character of an offset."""
-
-    name = "has_offset"
-    inherit_cache = True
-    type = sa.types.NullType()
-
-
-@compiles(_HasOffset)
-def _strpos(element: _HasOffset, compiler: SQLCompiler, **options: Any) -> str:
-    text, offset = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"strpos({text}, chr(CAST({_FIRST_OFFSET} + {offset} AS INTEGER))) > 0"
-
-
-@compiles(_HasOffset, "sqlite")
-def _instr(element: _HasOffset, compiler: SQLCompiler, **options: Any) -> str:
-    text, offset = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"instr({text}, char({_FIRST_OFFSET} + {offset})) > 0"
-
-
-def contains(position: sa.SQLColumnExpression[int]) -> sa.ColumnElement[bool]:
-    """Whether a row is a block that has a posting at this position."""
-    return sa.and_(_Table.position == key(position), _HasOffset(_Table.packed, position % BLOCK))
-
 
 # On PostgreSQL arrays instead of hundreds of rows, as where postings are added.
 _WRITE_ARRAYS = sa.text(
@@ -109,6 +61,54 @@ _DELETE_ROWS = "DELETE FROM postings WHERE term = ? AND position = ?"
 _WHERE = _Table.position.between(sa.bindparam("first"), sa.bindparam("last"))
 _SINGLE = sa.select(_Table.term, _Table.position, _Table.times).where(_WHERE)
 _PACKED = sa.select(_Table.term, _Table.position, _Table.packed).where(_WHERE)
+
+_IN_ORDER = (_Table.position, _Table.term)
+
+
+def key(position: Position) -> Position:
+    """The `position` of the rows of the block that this position is in."""
+    return -1 - position // BLOCK
+
+
+def pack(postings: Iterable[Sequence[int]]) -> str:
+    """The text of one block with these postings: (position, times)."""
+    return "".join(
+        chr(_FIRST_OFFSET + position % BLOCK) + chr(_FIRST_TIMES + times)
+        for position, times in sorted(postings, key=itemgetter(0))
+    )
+
+
+def unpack(keys: Sequence[int], texts: Sequence[str]) -> NDArray[np.int64]:
+    """The postings of several blocks, as rows (position, times)."""
+    codes = np.frombuffer("".join(texts).encode("utf-32-le"), dtype="<u4").astype(np.int64).reshape(-1, 2)
+    starts = (-1 - np.array(keys, dtype=np.int64)) * BLOCK
+    positions = np.repeat(starts, [len(text) // 2 for text in texts]) + codes[:, 0] - _FIRST_OFFSET
+    return np.column_stack((positions, codes[:, 1] - _FIRST_TIMES))
+
+
+class _HasOffset(FunctionElement[Any]):
+    """Whether a block's text has the character of an offset."""
+
+    name = "has_offset"
+    inherit_cache = True
+    type = sa.types.NullType()
+
+
+@compiles(_HasOffset)
+def _strpos(element: _HasOffset, compiler: SQLCompiler, **options: Any) -> str:
+    text, offset = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"strpos({text}, chr(CAST({_FIRST_OFFSET} + {offset} AS INTEGER))) > 0"
+
+
+@compiles(_HasOffset, "sqlite")
+def _instr(element: _HasOffset, compiler: SQLCompiler, **options: Any) -> str:
+    text, offset = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"instr({text}, char({_FIRST_OFFSET} + {offset})) > 0"
+
+
+def contains(position: sa.SQLColumnExpression[int]) -> sa.ColumnElement[bool]:
+    """Whether a row is a block that has a posting at this position."""
+    return sa.and_(_Table.position == key(position), _HasOffset(_Table.packed, position % BLOCK))
 
 
 def _write(db: OrmSession, blocks: Sequence[tuple[int, int, str]]) -> None:
@@ -183,9 +183,6 @@ class StoredRow(NamedTuple):
 
     place: Place
     packed: str | None
-
-
-_IN_ORDER = (_Table.position, _Table.term)
 
 
 def rows_after(db: OrmSession, place: Place, *, limit: int, lock: bool = False) -> list[StoredRow]:

@@ -108,6 +108,10 @@ class Target(NamedTuple):
         return {"base": self.memory_base_id, "generation": self.generation, "flow": self.flow_id}
 
 
+# Hits in one statement for neighbors: each is two terms, and SQLite allows 500 terms in one UNION.
+NEIGHBOUR_BATCH = 50
+
+
 def serving_targets(
     db: OrmSession, user_id: UUID, *, memory_base_id: UUID | None, flow_id: UUID | None
 ) -> list[Target]:
@@ -453,10 +457,6 @@ class Neighbour(NamedTuple):
     sender_name: str | None
     content: Any
     timestamp: datetime
-
-
-# Hits in one statement for neighbors: each is two terms, and SQLite allows 500 terms in one UNION.
-NEIGHBOUR_BATCH = 50
 
 
 def neighbours(db: OrmSession, flow_id: UUID, positions: Collection[tuple[str, int]], *, count: int) -> list[Neighbour]:

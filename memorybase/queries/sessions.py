@@ -62,6 +62,9 @@ _SESSION_FOR_SHARE = (
 )
 _END_USER = sa.select(_SESSIONS.end_user_id).where(_THIS_SESSION)
 
+# The columns of a session whose rename is done.
+RENAMED: Mapping[str, Any] = {"former_id": None, "renamed_at": None}
+
 
 def open_session(db: OrmSession, *, flow_id: UUID, session_id: str, end_user_id: str | None) -> SessionRow:
     """Insert the session if it is new, and lock it: until the commit only this transaction assigns its seqs."""
@@ -209,10 +212,6 @@ def rows_are_left() -> sa.ColumnElement[bool]:
 
 def delete_session(db: OrmSession, session: SessionRow) -> None:
     db.execute(sa.delete(Session).where(Session.id == session.id))
-
-
-# The columns of a session whose rename is done.
-RENAMED: Mapping[str, Any] = {"former_id": None, "renamed_at": None}
 
 
 class Rename(NamedTuple):

@@ -33,6 +33,13 @@ class TokensAt(NamedTuple):
     vectors: bytes
 
 
+_AT = sa.select(TokenVectors.position, TokenVectors.version, TokenVectors.vectors).where(
+    TokenVectors.memory_base_id == sa.bindparam("base"),
+    TokenVectors.generation == sa.bindparam("generation"),
+    is_among(TokenVectors.position, "positions"),
+)
+
+
 def record(
     db: OrmSession, *, base_id: UUID, generation: int, progress_id: UUID, tokens: Sequence[MessageTokens]
 ) -> None:
@@ -47,13 +54,6 @@ def _record(dialect: str) -> sa.Executable:
     statement = insert_into(dialect, core(TokenVectors))
     changed = {name: statement.excluded[name] for name in ("version", "position", "vectors")}
     return statement.on_conflict_do_update(index_elements=["progress_id", "message_id"], set_=changed)
-
-
-_AT = sa.select(TokenVectors.position, TokenVectors.version, TokenVectors.vectors).where(
-    TokenVectors.memory_base_id == sa.bindparam("base"),
-    TokenVectors.generation == sa.bindparam("generation"),
-    is_among(TokenVectors.position, "positions"),
-)
 
 
 def at_positions(db: OrmSession, *, base_id: UUID, generation: int, positions: Collection[int]) -> dict[int, TokensAt]:

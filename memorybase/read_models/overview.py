@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Annotated, NamedTuple
+from typing import Annotated
 from uuid import UUID
-from weakref import WeakKeyDictionary
 
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.cache import Cache
 from memorybase.database import clock
-from memorybase.database.engine import Database
 from memorybase.database.paging import AnyRow
 from memorybase.described import ExternalId, Id
 from memorybase.models import Capture
@@ -30,6 +28,9 @@ from memorybase.services import Services
 MAX_FLOWS = 500  # the flows with the latest captures are counted
 SHOWN_FLOWS = 10
 SHOWN_RUNS = 5
+# An answer is kept for ten times as long as it took, so that any number of open pages costs a tenth of a core at most.
+KEEP_FACTOR = 10
+MAX_KEPT = 100
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -123,33 +124,22 @@ class Overview:
     latest_runs: Annotated[list[LatestRun], Field(description="The latest runs, newest first.")]
 
 
-class _Kept(NamedTuple):
-    overview: Overview
-    until: float
+class _Answers(Cache[tuple[UUID, Window], Overview]):
+    """By user and window."""
 
-
-# Of each database: by user and window. An answer is kept for ten times as long as it took, so that any number of open
-# pages costs a tenth of a core at most.
-_kept: WeakKeyDictionary[Database, dict[tuple[UUID, Window], _Kept]] = WeakKeyDictionary()
-_lock = threading.Lock()
-KEEP_FACTOR = 10
-MAX_KEPT = 100
+    def __init__(self) -> None:
+        super().__init__(MAX_KEPT)
 
 
 def overview(services: Services, user_id: UUID, window: Window = Window.DAY) -> Overview:
     """A constant number of queries. The answer may be a few seconds old if it takes long to compute."""
-    with _lock:
-        kept = _kept.setdefault(services.database, {})
-        found = kept.get((user_id, window))
+    answers = services.state.of(_Answers)
+    found = answers.get((user_id, window))
+    if found is not None:
+        return found
     started = time.monotonic()
-    if found is not None and started < found.until:
-        return found.overview
     made = compute(services, user_id, window)
-    ended = time.monotonic()
-    with _lock:
-        if len(kept) >= MAX_KEPT:
-            kept.clear()
-        kept[user_id, window] = _Kept(made, ended + KEEP_FACTOR * (ended - started))
+    answers.put((user_id, window), made, KEEP_FACTOR * (time.monotonic() - started))
     return made
 
 
@@ -202,30 +192,50 @@ def compute(services: Services, user_id: UUID, window: Window) -> Overview:
     )
 
 
+@dataclass(slots=True)
+class _Bucket:
+    """The messages captured in a bucket; `counted`: by a memory base, `lost`: by one that has lost vectors."""
+
+    at: datetime
+    captured: int = 0
+    counted: int = 0
+    lost: int = 0
+    waiting: int = 0
+    failed: int = 0
+
+    def shown(self) -> OverviewBucket:
+        # Messages may be captured between two statements of one snapshot only; the maximum guards a capped count.
+        searchable = max(self.counted - self.lost - self.waiting - self.failed, 0)
+        other = self.captured - self.counted
+        return OverviewBucket(self.at, searchable, self.waiting, self.failed, self.lost, other)
+
+
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    captured: int
     buckets: list[OverviewBucket]
-    waiting: int
-    failed: int
-    runs: dict[UUID, list[int]]
-    sessions: dict[UUID, int]
-    recalls: int
-    delays: dict[UUID, list[float]]
+    captured: int = 0
+    waiting: int = 0
+    failed: int = 0
+    runs: Mapping[UUID, list[int]] = field(default_factory=dict)
+    sessions: Mapping[UUID, int] = field(default_factory=dict)
+    recalls: int = 0
+    delays: Mapping[UUID, list[float]] = field(default_factory=dict)
 
 
 def _count(db: OrmSession, flow_ids: Sequence[UUID], spans: Sequence[Span]) -> _Counts:
     """Counts of the flows with captures in the window."""
     since = spans[0].since
+    buckets = [_Bucket(span.since) for span in spans]
     if not flow_ids:
-        return _Counts(0, [OverviewBucket(span.since, 0, 0, 0, 0, 0) for span in spans], 0, 0, {}, {}, 0, {})
+        return _Counts([bucket.shown() for bucket in buckets])
     captures = overview_queries.captures(db, flow_ids)
-    captured, counted, lost = ([0] * len(spans) for _ in range(3))
     for flow_id, position, messages, outputs, dialogue in overview_queries.messages_by_bucket(db, flow_ids, spans):
-        captured[position] += messages
-        for count, by_flow in ((counted, captures.all), (lost, captures.lost)):
-            if flow_id in by_flow:
-                count[position] += dialogue if Capture.ALL in by_flow[flow_id] else outputs
+        bucket = buckets[position]
+        bucket.captured += messages
+        if flow_id in captures.all:
+            bucket.counted += dialogue if Capture.ALL in captures.all[flow_id] else outputs
+        if flow_id in captures.lost:
+            bucket.lost += dialogue if Capture.ALL in captures.lost[flow_id] else outputs
     failed = [row for row in overview_queries.failed(db, flow_ids, since) if not _is_lost(row, captures)]
     known = {row.id for row in failed}
     waiting = [
@@ -233,29 +243,36 @@ def _count(db: OrmSession, flow_ids: Sequence[UUID], spans: Sequence[Span]) -> _
         for row in overview_queries.waiting(db, flow_ids, since)
         if row.id not in known and not _is_lost(row, captures)
     ]
-    waits, fails = (_by_bucket([row.captured_at for row in rows], spans) for rows in (waiting, failed))
-    buckets = [
-        # Messages may be captured between two statements of one snapshot only; the maximum guards a capped count.
-        OverviewBucket(
-            span.since,
-            max(counted[n] - lost[n] - waits[n] - fails[n], 0),
-            waits[n],
-            fails[n],
-            lost[n],
-            captured[n] - counted[n],
-        )
-        for n, span in enumerate(spans)
-    ]
+    for row in waiting:
+        buckets[_position(row.captured_at, spans)].waiting += 1
+    for row in failed:
+        buckets[_position(row.captured_at, spans)].failed += 1
+    return _Counts(
+        [bucket.shown() for bucket in buckets],
+        captured=sum(bucket.captured for bucket in buckets),
+        waiting=len(waiting),
+        failed=len(failed),
+        runs=_runs(db, flow_ids, spans),
+        sessions=overview_queries.sessions_since(db, flow_ids, since),
+        recalls=overview_queries.count_recalls(db, flow_ids, since),
+        delays=_delays(db, flow_ids, since),
+    )
+
+
+def _runs(db: OrmSession, flow_ids: Sequence[UUID], spans: Sequence[Span]) -> dict[UUID, list[int]]:
+    """Number of runs in each bucket, by flow."""
     runs: dict[UUID, list[int]] = {}
     for flow_id, position, count in overview_queries.runs_by_bucket(db, flow_ids, spans):
         runs.setdefault(flow_id, [0] * len(spans))[position] = count
+    return runs
+
+
+def _delays(db: OrmSession, flow_ids: Sequence[UUID], since: datetime) -> dict[UUID, list[float]]:
     delays: dict[UUID, list[float]] = {}
     for flow_id, captured_at, ingested_at, created_at in overview_queries.delays(db, flow_ids, since):
         delay = (ingested_at - max(captured_at, created_at)).total_seconds()
         delays.setdefault(flow_id, []).append(max(delay, 0.0))
-    sessions = overview_queries.sessions_since(db, flow_ids, since)
-    recalls = overview_queries.count_recalls(db, flow_ids, since)
-    return _Counts(sum(captured), buckets, len(waiting), len(failed), runs, sessions, recalls, delays)
+    return delays
 
 
 def _is_lost(row: AnyRow, captures: overview_queries.Captures) -> bool:
@@ -270,12 +287,9 @@ def _spans(now: datetime, window: Window) -> list[Span]:
     return [Span(end - (count - n) * length, end - (count - n - 1) * length) for n in range(count)]
 
 
-def _by_bucket(times: Sequence[datetime], spans: Sequence[Span]) -> list[int]:
-    counts = [0] * len(spans)
+def _position(at: datetime, spans: Sequence[Span]) -> int:
     length = spans[0].until - spans[0].since
-    for time_ in times:
-        counts[min((time_ - spans[0].since) // length, len(spans) - 1)] += 1
-    return counts
+    return min((at - spans[0].since) // length, len(spans) - 1)
 
 
 def _percentile(values: Sequence[float], share: float) -> float | None:

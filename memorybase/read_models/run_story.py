@@ -29,7 +29,7 @@ from memorybase.queries.memory_uses import ids_in
 from memorybase.queries.ownership import require
 from memorybase.read_models.ingestion import Ingestion, ingestion_of
 from memorybase.read_models.sessions import MessageView, message_view
-from memorybase.search.scoring import FAIR, GOOD, band_of
+from memorybase.search.bands import FAIR, GOOD, band_of
 from memorybase.services import Services
 
 # not_asked: nothing was looked for; nothing_found: nothing was recalled; the others say it of the best score.

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 from uuid import UUID
-from weakref import WeakKeyDictionary
 
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
-from memorybase.database.engine import Database
 from memorybase.queries import holds, memory_uses, retention
 from memorybase.queries.memory_uses import LATEST_CAPTURE, DueUse, OldUse
 from memorybase.retention import receipts
@@ -22,8 +21,12 @@ PAGE = 200  # uses in one transaction: each may hold a whole prompt, and on SQLi
 PAGES = 10  # in one pass
 RECEIPT = timedelta(hours=1)  # what goes in this time is one receipt for each flow: a sweep finds a few uses each time
 
-# Where the next pass of this process continues: held uses stay, and each pass would read all of them first.
-_last_seen: WeakKeyDictionary[Database, OldUse] = WeakKeyDictionary()
+
+@dataclass(slots=True)
+class _LastSeen:
+    """Where the next pass of this process continues: held uses stay, and each pass would read all of them first."""
+
+    use: OldUse | None = None
 
 
 def delete_expired(services: Services) -> int:
@@ -63,18 +66,18 @@ def _settle(db: OrmSession, due: Collection[DueUse]) -> int:
 
 def _delete_old(services: Services) -> int:
     days, database = services.settings.memory_use_days, services.database
-    deleted = 0
+    last_seen, deleted = services.state.of(_LastSeen), 0
     for _ in range(PAGES if days else 0):
         with database.reading(snapshot=False) as db:
             before = clock.now(db) - timedelta(days=days)
-            old = memory_uses.old_uses(db, before, after=_last_seen.pop(database, None), limit=PAGE)
+            old = memory_uses.old_uses(db, before, after=last_seen.use, limit=PAGE)
         free = [use for use in old if not use.is_held]
         if free:
             with database.transaction() as db:
                 deleted += _delete_with_receipts(db, free, before, days)
-        if len(old) < PAGE:
+        last_seen.use = old[-1] if len(old) == PAGE else None
+        if last_seen.use is None:
             break
-        _last_seen[database] = old[-1]
     _close_receipts(services)
     return deleted
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from cachetools import LRUCache, cached
 from numpy.typing import NDArray
 
 from memorybase import errors
@@ -25,13 +22,10 @@ from memorybase.services import Services
 if TYPE_CHECKING:
     from memorybase.embedding import Embedder
 
-CACHED_QUERIES = 256  # the latest of each model
+CACHED_QUERIES = 256
 PENDING_CHUNKS = 128  # of one memory base, embedded in a search
 PENDING_CHUNKS_PER_MESSAGE = 4
 CACHED_PENDING_TEXTS = 2_048
-
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 
 class Embedded(NamedTuple):
@@ -40,45 +34,6 @@ class Embedded(NamedTuple):
     embedder: Embedder
     vector: NDArray[np.float32]
     tokens: QueryTokens | None  # of the full query, names included
-
-
-class LatestByOwner(Generic[Key, Value]):
-    """The latest values of each owner, each made once however many threads ask for it. An owner's least recently used
-    values are dropped beyond the capacity; all of them with the owner."""
-
-    def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
-        self._guard = threading.Lock()
-        self._values: WeakKeyDictionary[object, OrderedDict[Key, Future[Value]]] = WeakKeyDictionary()
-
-    def get(self, owner: object, key: Key, make: Callable[[], Value]) -> Value:
-        """The value of this key, made if it is not known. What `make` raises is not kept."""
-        with self._guard:
-            values = self._values.setdefault(owner, OrderedDict())
-            known = values.get(key)
-            made: Future[Value] = Future() if known is None else known
-            values[key] = made
-            values.move_to_end(key)
-            while len(values) > self._capacity:
-                values.popitem(last=False)
-        if known is not None:
-            # Whoever made it may have failed for another reason.
-            return known.result() if known.exception() is None else make()
-        try:
-            made.set_result(make())
-        except BaseException as error:
-            with self._guard:
-                if values.get(key) is made:
-                    del values[key]
-            made.set_exception(error)
-            raise
-        return made.result()
-
-
-# A question asked again with other settings, or of several flows at once, is embedded once.
-_latest: LatestByOwner[tuple[str, str | None], tuple[NDArray[np.float32], QueryTokens | None]] = LatestByOwner(
-    CACHED_QUERIES
-)
 
 
 def embed_query(services: Services, query: str, full_query: str | None, targets: Sequence[Target]) -> list[Embedded]:
@@ -90,15 +45,17 @@ def embed_query(services: Services, query: str, full_query: str | None, targets:
         check_searchable(embedder, target.embedder, remedy="regenerate")
         if embedder.model not in by_model:
             tokens_of = full_query if target.token_encoding is not None else None
-            make = partial(_embed_vectors, embedder, query, tokens_of)
-            by_model[embedder.model] = Embedded(embedder, *_latest.get(embedder, (query, tokens_of), make))
+            by_model[embedder.model] = Embedded(embedder, *vectors_of(embedder, query, tokens_of))
         embedded.append(by_model[embedder.model])
     return embedded
 
 
-def _embed_vectors(
+# A question asked again with other settings, or of several flows at once, is embedded once.
+@cached(LRUCache(CACHED_QUERIES), condition=threading.Condition())
+def vectors_of(
     embedder: Embedder, query: str, full_query: str | None
 ) -> tuple[NDArray[np.float32], QueryTokens | None]:
+    """The query's vector, and the tokens of the full query if there is one. Raises InvalidRequest."""
     try:
         if full_query is None:
             return embedder.embed_query(query), None
@@ -122,9 +79,8 @@ class _PendingVectors:
     """A cache of pending texts and their vectors; it drops the least recently used."""
 
     def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
         self._guard = threading.Lock()
-        self._cached: OrderedDict[tuple[str, str, bytes], _EmbeddedText] = OrderedDict()
+        self._cached: LRUCache[tuple[str, str, bytes], _EmbeddedText] = LRUCache(capacity)
 
     def embed(self, services: Services, embedder: Embedder, texts: Sequence[str]) -> dict[str, _EmbeddedText]:
         """The embedded texts, up to the bound on chunks; a text that the model rejects has no chunks."""
@@ -145,11 +101,7 @@ class _PendingVectors:
         fresh = _embed_each(embedder, {text: pieces for text, pieces in split.items() if text not in cached})
         selected = {text: cached[text] if text in cached else fresh[text] for text in split}
         with self._guard:
-            for text, embedded in selected.items():
-                self._cached[keys[text]] = embedded
-                self._cached.move_to_end(keys[text])
-            while len(self._cached) > self._capacity:
-                self._cached.popitem(last=False)
+            self._cached.update({keys[text]: embedded for text, embedded in selected.items()})
         return selected
 
 

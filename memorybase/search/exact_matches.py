@@ -41,6 +41,9 @@ class Lead(NamedTuple):
     reply_to: UUID | None = None
 
 
+Turns = Callable[[Target, Collection[int]], Mapping[int, Features]]  # eligible messages of a target by position
+
+
 def text_of(exact_match: str | None, reply_to: UUID | None) -> str:
     """Why a result is first, for people; empty if its score says so."""
     if reply_to is not None:
@@ -51,9 +54,6 @@ def text_of(exact_match: str | None, reply_to: UUID | None) -> str:
 def place_of(lead: Lead | None) -> float:
     """The first key by which results are sorted."""
     return math.inf if lead is None else lead.place
-
-
-Turns = Callable[[Target, Collection[int]], Mapping[int, Features]]  # eligible messages of a target by position
 
 
 def marked(

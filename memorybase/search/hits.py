@@ -128,6 +128,14 @@ class Hit:
     ] = None
 
 
+class Snippet(NamedTuple):
+    """A passage: `text` is the message's text from `start` up to `end`."""
+
+    text: str
+    start: int
+    end: int
+
+
 @dataclass(frozen=True, slots=True)
 class Rows:
     """The rows that hits show, read in the snapshot in which their candidates were chosen."""
@@ -286,14 +294,6 @@ def turns_around(
         (hit, sorted(itertools.chain(*around(hit)), key=lambda turn: (abs(turn["seq"] - hit.seq), -turn["seq"])))
         for hit in hits
     ]
-
-
-class Snippet(NamedTuple):
-    """A passage: `text` is the message's text from `start` up to `end`."""
-
-    text: str
-    start: int
-    end: int
 
 
 def _snippets(

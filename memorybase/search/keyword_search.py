@@ -8,7 +8,6 @@ the rarest possible term, so they compare across stores of any size.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import tracing
+from memorybase.cache import Cache
 from memorybase.keyword_index import analyzer
 from memorybase.keyword_index.analyzer import Asked
 from memorybase.queries import keyword_index as postings
@@ -51,6 +51,7 @@ CACHE_ABOVE = 1_000  # sessions of a flow, or messages of a term: larger counts 
 # proportion.
 CACHE_SECONDS = 10.0
 MOST_CACHE_SECONDS = 300.0
+_counts: Cache[Hashable, Any] = Cache(1_000)
 
 # This many keyword candidates (more without vectors) and the 96 messages nearest to the question lose next to nothing
 # against scoring every message (conversations of 190 to 690 messages).
@@ -255,7 +256,7 @@ def find_terms(db: OrmSession, flow_id: UUID, asked: Asked, within: Sequence[tup
     collected = _counts.get(("flow", flow_id))
     if collected is None:
         collected = postings.collected(db, flow_id)
-        _counts.put(("flow", flow_id), collected, collected.sessions)
+        _counts.put(("flow", flow_id), collected, seconds_cached(collected.sessions))
     documents = collected.documents
     rarest = math.log(2 * documents + 2)
     flatness = min(1.0, rarest / math.log(2 * USUAL_DOCUMENTS + 2))
@@ -339,26 +340,10 @@ def _message_counts(db: OrmSession, keys: Sequence[int]) -> dict[int, int]:
     cached = {key: number for key in keys if (number := _counts.get(("term", key))) is not None}
     counted = postings.counts(db, [key for key in keys if key not in cached])
     for key, number in counted.items():
-        _counts.put(("term", key), number, number)
+        _counts.put(("term", key), number, seconds_cached(number))
     return {key: cached.get(key, counted.get(key, 0)) for key in keys}
 
 
-class _CountCache:
-    """Large counts, cached for seconds to minutes: they change slowly, and counting takes longer as the store grows."""
-
-    def __init__(self) -> None:
-        self._cached: dict[Hashable, tuple[float, Any]] = {}
-
-    def get(self, key: Hashable) -> Any:
-        until, value = self._cached.get(key, (-math.inf, None))
-        return value if time.monotonic() < until else None
-
-    def put(self, key: Hashable, value: Any, size: int) -> None:
-        if size > CACHE_ABOVE:
-            if len(self._cached) > CACHE_ABOVE:
-                self._cached.clear()
-            seconds = min(CACHE_SECONDS * max(1.0, size / 10_000), MOST_CACHE_SECONDS)
-            self._cached[key] = (time.monotonic() + seconds, value)
-
-
-_counts = _CountCache()
+def seconds_cached(size: int) -> float:
+    """Large counts change slowly, and counting takes longer as the store grows."""
+    return min(CACHE_SECONDS * max(1.0, size / 10_000), MOST_CACHE_SECONDS) if size > CACHE_ABOVE else 0.0

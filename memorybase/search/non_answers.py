@@ -177,6 +177,8 @@ _WORD_ENDS = r"(?:(?<=['-])|(?!\w))"
 _UNKNOWN = [re.compile(each.unknown) for each in _WORDS]
 _EMPTY = [re.compile(rf"(?:{each.empty}){_WORD_ENDS if each.has_spaces else ''}") for each in _WORDS]
 
+_ALEF = str.maketrans("أإآ", "ااا")
+
 
 def is_non_answer(text: str) -> bool:
     """Whether the message says only that something is not known, in any of the languages."""
@@ -190,9 +192,6 @@ def _plain(text: str) -> str:
     """The text in lower case, with one spelling of letters that are often written in two ways."""
     folded = normal(text).casefold().replace("\u2019", "'").replace("ё", "е").replace("\u093c", "")
     return folded.translate(_ALEF)
-
-
-_ALEF = str.maketrans("أإآ", "ااا")
 
 
 def _says_nothing(sentences: list[str], unknown: re.Pattern[str], empty: re.Pattern[str]) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from memorybase.messages import message_text
 from memorybase.queries.search import Target
-from memorybase.search import demotion, exact_matches, scoring, signals
+from memorybase.search import bands, demotion, exact_matches, scoring, signals
 from memorybase.search.candidates import Candidate
 from memorybase.search.demotion import Contents, normalized
 from memorybase.search.query_parser import Question
@@ -129,7 +129,7 @@ def corrected_for_length(
 
 def leads(request: SearchRequest, score: float, *, pinned: bool) -> bool:
     """Whether a message comes before all that are not pinned: a pin lifts no message that a search would call weak."""
-    return pinned and score >= max(scoring.min_score_of(request.mode), request.min_score or 0)
+    return pinned and score >= max(bands.min_score_of(request.mode), request.min_score or 0)
 
 
 def _distinct(request: SearchRequest, candidates: Iterable[Candidate], enough: int | None = None) -> list[Candidate]:

@@ -1,4 +1,4 @@
-"""Turns the signals of a message into one score, names the parts of scores, and says which scores are good.
+"""Turns the signals of a message into one score.
 
 Two decisions. The order: the logistic function of the weighted sum of the signals, less a term for the competition
 among all candidates; about the chance that the message answers the question, if any does. Whether any does: `Evidence`,
@@ -15,14 +15,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase import errors
+from memorybase.search.bands import MIN_SCORE
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -56,6 +56,29 @@ COMPETITION = 0.85
 NO_ANSWER = 8.0
 # Repeating something in many messages does not make it improbable: they count as at most this many.
 MOST_ALIKE = 3.0
+
+# What a context recalls at the least, and at the most: `make bench-lives` and `make bench-context` show the answers
+# that further messages bring, and what they cost.
+KEPT, KEPT_COVERED, FLOOR = 10, 0.3, 0.001
+NEAR = 0.25  # cosine
+SMALLEST_STEP = 1e-6  # between two scores, so that rounding keeps their order
+LARGEST_WEAK = 0.99
+
+# For a message without a vector (mode keyword, or not embedded yet): the usual cosine.
+DENSE_UNKNOWN = 0.2
+
+UNSURE = 0.3  # less for words that the model does not know: slips, and languages of many forms
+BEST = 3  # the candidates whose evidence counts: more add nothing
+
+ENOUGH_EVIDENCE = 0.5
+# What is evidence by itself, in any language: a rare name or code, of which one of the best messages has at least this
+# rarity (of 150 messages, at most six have it), and messages of the time that a question asks about alone.
+RARE_NAME = 0.55
+EVIDENT = 0.6
+# And a cosine in a flow of a few messages, where little is near by chance: of 525 unrelated questions to such flows one
+# in twenty had more than .26. That its words are unsaid so far says nothing there.
+FEW, NEAR_AMONG_FEW = 10, 0.28
+LEAST_EVIDENCE = 0.01  # also of small talk, which asks for nothing: scores keep their order
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +136,6 @@ DEFAULT = Weights(
         "says_nothing": -12.0,
     },
 )
-# For a message without a vector (mode keyword, or not embedded yet): the usual cosine.
-DENSE_UNKNOWN = 0.2
 
 # The weights that a search uses unless the memory base has its own set of that name.
 SETS: Mapping[str, Weights] = {DEFAULT.name: DEFAULT}
@@ -145,10 +166,6 @@ class Shown(Protocol):
     def unsaid(self) -> float: ...
 
 
-UNSURE = 0.3  # less for words that the model does not know: slips, and languages of many forms
-BEST = 3  # the candidates whose evidence counts: more add nothing
-
-
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """Whether the store answers a question: weights of what its best candidates show, whatever their place, and a bias.
@@ -175,15 +192,6 @@ class Evidence:
 
 
 EVIDENCE = Evidence(bias=-4.56, cosine=2.29, total=0.54, unsaid=-2.88, covered=4.6)
-ENOUGH_EVIDENCE = 0.5
-# What is evidence by itself, in any language: a rare name or code, of which one of the best messages has at least this
-# rarity (of 150 messages, at most six have it), and messages of the time that a question asks about alone.
-RARE_NAME = 0.55
-EVIDENT = 0.6
-# And a cosine in a flow of a few messages, where little is near by chance: of 525 unrelated questions to such flows one
-# in twenty had more than .26. That its words are unsaid so far says nothing there.
-FEW, NEAR_AMONG_FEW = 10, 0.28
-LEAST_EVIDENCE = 0.01  # also of small talk, which asks for nothing: scores keep their order
 
 
 def is_near_among_few(read: Shown, messages: int) -> bool:
@@ -224,106 +232,3 @@ def weights_of(stored: str | None, name: str) -> Weights:
     """The weights of this name: a memory base's own from the JSON of its row, else the default ones."""
     tuned = json.loads(stored)["sets"].get(name) if stored else None
     return Weights(name, tuned["bias"], tuned["weights"], tuned=True) if tuned else SETS[name]
-
-
-# The parts of a score are words that a user understands: each holds some of the signals, and a request may weigh it.
-MAX_FACTOR: Final = 2.0
-# Signals that no part names are of the kind of a message: its length, speaker, dates, times, order.
-SIGNALS_OF: Mapping[str, tuple[str, ...]] = {
-    "meaning": ("dense", "dense_unsure", "match"),
-    "words": ("nearby", "nearby_unsure", "coverage", "keywords", "named"),
-    "around": ("reply", "topic"),
-}
-KIND = "kind"
-PARTS = (*SIGNALS_OF, KIND)
-
-_PART_OF = {signal: part for part, signals in SIGNALS_OF.items() for signal in signals}
-
-
-def part_of(signal: str) -> str:
-    return _PART_OF.get(signal, KIND)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartWeights:
-    """A factor for each part of the score."""
-
-    meaning: float = 1.0
-    words: float = 1.0
-    around: float = 1.0
-    kind: float = 1.0
-
-    def applied(self, weights: Weights) -> Weights:
-        """The weights, each times the factor of its part."""
-        factors = asdict(self)
-        return Weights(
-            weights.name,
-            weights.bias,
-            {signal: weight * factors[part_of(signal)] for signal, weight in weights.of.items()},
-            tuned=weights.tuned,
-        )
-
-    @property
-    def changes_nothing(self) -> bool:
-        return all(factor == 1 for factor in asdict(self).values())
-
-
-def check_part_weights(weights: PartWeights) -> None:
-    """Raises InvalidRequest that names the part."""
-    for part, factor in asdict(weights).items():
-        if not (math.isfinite(factor) and 0 <= factor <= MAX_FACTOR):
-            raise errors.InvalidRequest(
-                f"weights.{part} must be a number from 0 to {MAX_FACTOR:g} (got {factor:g})",
-                field=f"weights.{part}",
-                value=str(factor),
-                limit=[0, MAX_FACTOR],
-            )
-
-
-def shares_by_part(shares: Mapping[str, float]) -> dict[str, float]:
-    """The sum's parts: what each adds to it, from what each signal adds."""
-    sums = dict.fromkeys(PARTS, 0.0)
-    for signal, share in shares.items():
-        sums[part_of(signal)] += share
-    return sums
-
-
-@dataclass(frozen=True, slots=True)
-class Band:
-    """A word for scores from `low` up to the next band's bound, wherever a result is shown.
-
-    The bounds are of fused scores (modes hybrid and keyword), and were checked against labelled questions: see "What a
-    score says" in docs/explanation/recall.md. A score is no probability, and a cosine (mode dense) has no band.
-    """
-
-    name: str
-    low: float
-
-
-# The default min_score of everything that recalls for a model. The clients have copies, which a test compares.
-MIN_SCORE = 0.05
-# What a context recalls at the least, and at the most: `make bench-lives` and `make bench-context` show the answers
-# that further messages bring, and what they cost.
-KEPT, KEPT_COVERED, FLOOR = 10, 0.3, 0.001
-NEAR = 0.25  # cosine
-SMALLEST_STEP = 1e-6  # between two scores, so that rounding keeps their order
-LARGEST_WEAK = 0.99
-MIN_COSINE = 0.3  # in mode dense: unrelated sentences seldom reach it, related ones usually do
-
-STRONG = Band("strong", 0.5)
-GOOD = Band("good", 0.2)
-FAIR = Band("fair", MIN_SCORE)
-WEAK = Band("weak", 0.0)
-BANDS = (STRONG, GOOD, FAIR, WEAK)  # best first
-
-
-def min_score_of(mode: str, wanted: float | None = None) -> float:
-    """The min_score of a recall in this mode, unless the caller wants another: 0 keeps everything."""
-    if wanted is not None:
-        return wanted
-    return MIN_COSINE if mode == "dense" else MIN_SCORE
-
-
-def band_of(score: float) -> Band:
-    """The band of a fused score. Below 0 counts as weak."""
-    return next((band for band in BANDS if score >= band.low), WEAK)

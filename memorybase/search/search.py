@@ -73,6 +73,9 @@ class SearchResults:
     sought: PassageTerms | None = None
 
 
+Select = Callable[[Question, Sequence[Candidate], Contents], list[Candidate]]
+
+
 def search(services: Services, user_id: UUID, request: SearchRequest) -> SearchResults:
     """The best messages for the query: from the serving generation, and pending ones.
 
@@ -147,9 +150,6 @@ class Chosen(NamedTuple):
     question: Question | None
     candidates: list[Candidate]
     rows: Rows
-
-
-Select = Callable[[Question, Sequence[Candidate], Contents], list[Candidate]]
 
 
 def _choose(services: Services, user_id: UUID, request: SearchRequest) -> Chosen:

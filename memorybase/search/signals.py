@@ -53,6 +53,10 @@ KNOWN_PIECES, UNKNOWN_PIECES = 1.2, 2.0
 SHORTEST = 3  # characters of such a word
 FIRST_WIDE, WIDE = 0x2E80, 2
 
+MIN_NEIGHBOR_WEIGHT = 0.2  # turns with less weight are not read
+STOP_WORD = 0.15  # the weight of a stop word; a name has none, because the signal `speaker` counts it
+UNKNOWN_MATCH = 0.36  # for a message without token vectors yet: the usual value among candidates
+
 
 @dataclass
 class Signals:
@@ -102,6 +106,104 @@ class Signals:
         """Take the added passages into the signal `match`."""
         if self.tokens is not None:
             self.columns["match"] = self.tokens.matches()
+
+
+class CandidateMatrix:
+    """Candidates and the turns around them, as arrays in one order."""
+
+    def __init__(self, features: Sequence[Features], turns: Mapping[int, Turn], dense: Floats) -> None:
+        self.features = features
+        self.dense = dense  # cosines
+        self.positions: Positions = np.array([message.position for message in features], dtype=np.int64)
+        self.lengths: Floats = np.array([message.terms for message in features], dtype=np.float64)
+        self.traits: NDArray[np.int64] = np.array([message.traits for message in features], dtype=np.int64)
+        self._turns = turns  # by position
+        self._neighbors: dict[int, list[Turn | None]] = {}
+        self._neighbor_weights: dict[int, Floats] = {}
+
+    def neighbors(self, step: int) -> list[Turn | None]:
+        """For each candidate the turn this many positions from it, if it is in the same session."""
+        if step not in self._neighbors:
+            turns = (self._turns.get(message.position + step) for message in self.features)
+            self._neighbors[step] = [
+                turn if turn is not None and turn.session_id == message.session_id else None
+                for turn, message in zip(turns, self.features, strict=True)
+            ]
+        return self._neighbors[step]
+
+    @cached_property
+    def question_steps(self) -> NDArray[np.int64]:
+        """The step (-1 or -2) to the last question of another speaker before each candidate; 0: there is none."""
+        asks = Traits.ASKS.value  # as a number: an operation on flags takes ten times as long
+        steps = np.zeros(len(self.features), dtype=np.int64)
+        for step in PRECEDING_STEPS:
+            for number, (message, turn) in enumerate(zip(self.features, self.neighbors(step), strict=True)):
+                if turn and turn.traits & asks and _speaker(turn) != _speaker(message):
+                    steps[number] = step
+        return steps
+
+    @property
+    def has_reply(self) -> NDArray[np.bool_]:
+        """Whether the next turn is another speaker's."""
+        following = zip(self.features, self.neighbors(1), strict=True)
+        return np.array([turn is not None and _speaker(turn) != _speaker(message) for message, turn in following])
+
+    def version_at(self, position: int) -> int | None:
+        """The version of the message at this position; None: there is no message."""
+        turn = self._turns.get(position)
+        return None if turn is None else turn.version
+
+    def neighbor_weight(self, step: int) -> Floats:
+        """For each candidate the weight of the turn this many positions from it; 0 if there is none."""
+        if step not in self._neighbor_weights:
+            turns = self.neighbors(step)
+            is_there = np.array([turn is not None for turn in turns])
+            self._neighbor_weights[step] = shortness(self.lengths) * shortness(_lengths(turns)) * is_there
+        return self._neighbor_weights[step]
+
+
+class MatchedTokens:
+    """The candidates' tokens and those of the turns before them, compared with the question's."""
+
+    def __init__(
+        self, candidates: CandidateMatrix, stored: Mapping[int, TokensAt], tokens: QueryTokens, weights: Floats
+    ) -> None:
+        """`stored` holds the positions needed."""
+        self._candidates, self._weights = candidates, weights
+        self._query = tokens.vectors
+        known = {
+            position: at.vectors for position, at in stored.items() if candidates.version_at(position) == at.version
+        }
+        # The last column, an empty message, stands for every missing one (index -1).
+        self._matches = _matches(tokens.vectors, [*known.values(), b""])
+        column = {position: number for number, position in enumerate(known)}
+        self._columns = {step: self._at(step, column) for step in (0, *PRECEDING_STEPS)}
+        self._own = self._matches[:, self._columns[0]]
+        self._is_known = self._columns[0] >= 0
+        # Stored are the first tokens of the first chunk.
+        most = token_vectors.MAX_TOKENS * tokens.vectors.shape[1] // token_vectors.PER_BYTE
+        self.is_cut = np.array(
+            [(each.chunks or 0) > 1 or len(known.get(each.position, b"")) >= most for each in candidates.features]
+        )
+
+    def _at(self, step: int, column: Mapping[int, int]) -> NDArray[np.int64]:
+        return np.array([column.get(message.position + step, -1) for message in self._candidates.features])
+
+    def add(self, index: int, vectors: bytes) -> None:
+        """Count the tokens of a candidate's passage if they match better than those of its beginning; not the best of
+        both, since among more tokens more are near by chance."""
+        of_passage = _matches(self._query, [vectors])[:, 0]
+        if self._weights @ of_passage > self._weights @ self._own[:, index]:
+            self._own[:, index] = of_passage
+
+    def matches(self) -> Floats:
+        """For each candidate the weighted mean, over the question's tokens, of the best cosine in the message, or in
+        the question of another speaker that it may answer."""
+        answered = np.zeros_like(self._own)
+        for step in PRECEDING_STEPS:
+            gain = np.maximum(0.0, self._matches[:, self._columns[step]] - self._own)
+            answered += gain * self._candidates.neighbor_weight(step) * (self._candidates.question_steps == step)
+        return np.where(self._is_known, self._weights @ (self._own + answered), UNKNOWN_MATCH)
 
 
 def read(
@@ -163,60 +265,6 @@ def _pieces_a_word(query: str, spans: Sequence[tuple[int, int]]) -> float:
     words = [match.span() for match in found if not scripts.is_unspaced(match[0])]
     pieces = [sum(start < of_end and end > of_start for start, end in spans) for of_start, of_end in words]
     return float(np.mean([each or UNKNOWN_PIECES for each in pieces])) if words else UNKNOWN_PIECES
-
-
-class CandidateMatrix:
-    """Candidates and the turns around them, as arrays in one order."""
-
-    def __init__(self, features: Sequence[Features], turns: Mapping[int, Turn], dense: Floats) -> None:
-        self.features = features
-        self.dense = dense  # cosines
-        self.positions: Positions = np.array([message.position for message in features], dtype=np.int64)
-        self.lengths: Floats = np.array([message.terms for message in features], dtype=np.float64)
-        self.traits: NDArray[np.int64] = np.array([message.traits for message in features], dtype=np.int64)
-        self._turns = turns  # by position
-        self._neighbors: dict[int, list[Turn | None]] = {}
-        self._neighbor_weights: dict[int, Floats] = {}
-
-    def neighbors(self, step: int) -> list[Turn | None]:
-        """For each candidate the turn this many positions from it, if it is in the same session."""
-        if step not in self._neighbors:
-            turns = (self._turns.get(message.position + step) for message in self.features)
-            self._neighbors[step] = [
-                turn if turn is not None and turn.session_id == message.session_id else None
-                for turn, message in zip(turns, self.features, strict=True)
-            ]
-        return self._neighbors[step]
-
-    @cached_property
-    def question_steps(self) -> NDArray[np.int64]:
-        """The step (-1 or -2) to the last question of another speaker before each candidate; 0: there is none."""
-        asks = Traits.ASKS.value  # as a number: an operation on flags takes ten times as long
-        steps = np.zeros(len(self.features), dtype=np.int64)
-        for step in PRECEDING_STEPS:
-            for number, (message, turn) in enumerate(zip(self.features, self.neighbors(step), strict=True)):
-                if turn and turn.traits & asks and _speaker(turn) != _speaker(message):
-                    steps[number] = step
-        return steps
-
-    @property
-    def has_reply(self) -> NDArray[np.bool_]:
-        """Whether the next turn is another speaker's."""
-        following = zip(self.features, self.neighbors(1), strict=True)
-        return np.array([turn is not None and _speaker(turn) != _speaker(message) for message, turn in following])
-
-    def version_at(self, position: int) -> int | None:
-        """The version of the message at this position; None: there is no message."""
-        turn = self._turns.get(position)
-        return None if turn is None else turn.version
-
-    def neighbor_weight(self, step: int) -> Floats:
-        """For each candidate the weight of the turn this many positions from it; 0 if there is none."""
-        if step not in self._neighbor_weights:
-            turns = self.neighbors(step)
-            is_there = np.array([turn is not None for turn in turns])
-            self._neighbor_weights[step] = shortness(self.lengths) * shortness(_lengths(turns)) * is_there
-        return self._neighbor_weights[step]
 
 
 def _positions_around(features: Sequence[Features]) -> set[int]:
@@ -352,11 +400,6 @@ def _has_trait(traits: NDArray[np.int64], trait: Traits) -> Floats:
     return values
 
 
-MIN_NEIGHBOR_WEIGHT = 0.2  # turns with less weight are not read
-STOP_WORD = 0.15  # the weight of a stop word; a name has none, because the signal `speaker` counts it
-UNKNOWN_MATCH = 0.36  # for a message without token vectors yet: the usual value among candidates
-
-
 def _token_weights(question: Question, tokens: QueryTokens, terms: QueryTerms) -> Floats:
     """The weight of each token of the query; they sum to 1, or to 0 if no token carries meaning."""
     analyzer = keywords.analyzer(question.asked.language)
@@ -387,50 +430,6 @@ def _positions_with_tokens(candidates: CandidateMatrix) -> set[int]:
         is_read = candidates.neighbor_weight(step) >= MIN_NEIGHBOR_WEIGHT
         positions.update((candidates.positions[is_read] + step).tolist())
     return positions
-
-
-class MatchedTokens:
-    """The candidates' tokens and those of the turns before them, compared with the question's."""
-
-    def __init__(
-        self, candidates: CandidateMatrix, stored: Mapping[int, TokensAt], tokens: QueryTokens, weights: Floats
-    ) -> None:
-        """`stored` holds the positions needed."""
-        self._candidates, self._weights = candidates, weights
-        self._query = tokens.vectors
-        known = {
-            position: at.vectors for position, at in stored.items() if candidates.version_at(position) == at.version
-        }
-        # The last column, an empty message, stands for every missing one (index -1).
-        self._matches = _matches(tokens.vectors, [*known.values(), b""])
-        column = {position: number for number, position in enumerate(known)}
-        self._columns = {step: self._at(step, column) for step in (0, *PRECEDING_STEPS)}
-        self._own = self._matches[:, self._columns[0]]
-        self._is_known = self._columns[0] >= 0
-        # Stored are the first tokens of the first chunk.
-        most = token_vectors.MAX_TOKENS * tokens.vectors.shape[1] // token_vectors.PER_BYTE
-        self.is_cut = np.array(
-            [(each.chunks or 0) > 1 or len(known.get(each.position, b"")) >= most for each in candidates.features]
-        )
-
-    def _at(self, step: int, column: Mapping[int, int]) -> NDArray[np.int64]:
-        return np.array([column.get(message.position + step, -1) for message in self._candidates.features])
-
-    def add(self, index: int, vectors: bytes) -> None:
-        """Count the tokens of a candidate's passage if they match better than those of its beginning; not the best of
-        both, since among more tokens more are near by chance."""
-        of_passage = _matches(self._query, [vectors])[:, 0]
-        if self._weights @ of_passage > self._weights @ self._own[:, index]:
-            self._own[:, index] = of_passage
-
-    def matches(self) -> Floats:
-        """For each candidate the weighted mean, over the question's tokens, of the best cosine in the message, or in
-        the question of another speaker that it may answer."""
-        answered = np.zeros_like(self._own)
-        for step in PRECEDING_STEPS:
-            gain = np.maximum(0.0, self._matches[:, self._columns[step]] - self._own)
-            answered += gain * self._candidates.neighbor_weight(step) * (self._candidates.question_steps == step)
-        return np.where(self._is_known, self._weights @ (self._own + answered), UNKNOWN_MATCH)
 
 
 def _matches(query: NDArray[np.float32], packed: Sequence[bytes]) -> NDArray[np.float32]:

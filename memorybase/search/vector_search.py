@@ -99,6 +99,12 @@ class Verified(NamedTuple):
     tokens: QueryTokens | None  # of the query, if they compare with the target's
 
 
+BEING_REBUILT = "The vectors are missing and being rebuilt. Until that is done, search by words: mode keyword"
+
+_Version = tuple[UUID, int]  # of a message
+_Chunks = list[tuple[float, int]]  # score and index of each, best first
+
+
 def ask(
     db: OrmSession, services: Services, request: SearchRequest, question: Question, targets: Sequence[Target]
 ) -> Asked:
@@ -209,9 +215,6 @@ def _next_answer(services: Services, nearest: Nearest) -> Nearest:
     return nearest._replace(hits=hits, limit=limit, further=tuple(further))
 
 
-BEING_REBUILT = "The vectors are missing and being rebuilt. Until that is done, search by words: mode keyword"
-
-
 class Superseded(errors.CollectionMissing):
     """The collection was dropped, because the memory base was deleted or regenerated during the search."""
 
@@ -295,10 +298,6 @@ def _pending_candidates(services: Services, nearest: Nearest, asked: Asked) -> l
         score = round(min(1.0, max(0.0, float(scores[best]))), SCORE_DIGITS)
         candidates.append(Candidate(target, message.features, score, chunks.texts[best], best, "pending"))
     return [candidate for candidate in candidates if candidate.score >= (asked.request.min_score or 0)]
-
-
-_Version = tuple[UUID, int]  # of a message
-_Chunks = list[tuple[float, int]]  # score and index of each, best first
 
 
 def _verify(db: OrmSession, nearest: Nearest, request: SearchRequest) -> list[Candidate]:

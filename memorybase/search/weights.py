@@ -16,8 +16,9 @@ from pydantic import Field
 
 from memorybase import errors
 from memorybase.queries.ownership import require_memory_base
+from memorybase.search.part_weights import PartWeights, check_part_weights
 from memorybase.search.request import check_half_life
-from memorybase.search.scoring import SETS, SIGNALS, PartWeights, Weights, check_part_weights
+from memorybase.search.scoring import SETS, SIGNALS, Weights
 from memorybase.services import Services
 
 MAX_WEIGHT = 100.0  # the bound on the size of a weight or bias; fitted ones stay below ten

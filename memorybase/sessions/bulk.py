@@ -61,6 +61,10 @@ class DeletionPlan:
     missing: list[str]
 
 
+# Of one session in several memory bases the first of these is shown.
+_SHOWN = (Outcome.FAILED, Outcome.QUEUED, Outcome.ACTIVE, Outcome.NOTHING_PENDING, Outcome.NO_MEMORY, Outcome.NOT_FOUND)
+
+
 def sync_sessions(services: Services, user_id: UUID, chosen: Sequence[Chosen]) -> list[SyncResult]:
     """Queue what is pending of each session in every memory base of its flow. Raises InvalidRequest for too many."""
     results: dict[Chosen, SyncResult] = {}
@@ -96,10 +100,6 @@ def _sync_in_base(
     found = {each: result(each, Outcome.NOTHING_PENDING) for each in session_ids}
     found |= {each.session_id: result(each.session_id, Outcome.ACTIVE) for each in flushed.conflicts}
     return found | {each.session_id: result(each.session_id, Outcome.QUEUED, 1) for each in flushed.jobs}
-
-
-# Of one session in several memory bases the first of these is shown.
-_SHOWN = (Outcome.FAILED, Outcome.QUEUED, Outcome.ACTIVE, Outcome.NOTHING_PENDING, Outcome.NO_MEMORY, Outcome.NOT_FOUND)
 
 
 def _combined(one: SyncResult, other: SyncResult) -> SyncResult:

@@ -16,11 +16,12 @@ from typing import Any
 import psutil
 from circus.arbiter import Arbiter
 from circus.watcher import Watcher
+from memorybase_client.private_files import write_private
 from tornado.ioloop import IOLoop
 
 from memorybase import errors
 from memorybase.stack.children import DISPENSABLE, Child
-from memorybase.stack.state import DataDir, write_private
+from memorybase.stack.state import DataDir
 
 CHECK_SECONDS = 2.0  # for everything but the end of a child, which is noticed at once
 TRIM_SECONDS = 10.0  # how often the size of log files is checked

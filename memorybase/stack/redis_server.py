@@ -9,8 +9,10 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from memorybase_client.private_files import write_private
+
 from memorybase import errors
-from memorybase.stack.state import DataDir, write_private
+from memorybase.stack.state import DataDir
 
 _VERSION = re.compile(r"\bv=(\d+)\.(\d+)")
 OLDEST_MAJOR = 6  # required by the append-only format and the client

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
+from memorybase_client.private_files import write_private
 
 from memorybase import errors
 from memorybase.settings import RESTORED_FOLDER, Settings, embedded
@@ -181,18 +182,6 @@ def settings_in_use(data_dir: Path | None = None) -> Settings:
     found = {"redis_url": running.redis_url, "chroma_url": running.chroma_url}
     missing = {name: url for name, url in found.items() if name not in configured.model_fields_set}
     return embedded(settings.data_dir, **missing)
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a file atomically that only its owner can read. Raises OSError."""
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:  # noqa: PTH123 - the mode
-            file.write(text)
-        scratch.replace(path)
-    except OSError:
-        scratch.unlink(missing_ok=True)
-        raise
 
 
 def free_port(host: str = "127.0.0.1") -> int:

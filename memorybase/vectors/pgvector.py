@@ -17,6 +17,7 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from memorybase.cache import Cache
 from memorybase.database import postgresql
 from memorybase.database.engine import Database
 from memorybase.errors import (
@@ -48,6 +49,17 @@ from memorybase.vectors.store import (
 )
 
 _COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+
+BATCH = 1_000  # records or ids in one statement
+ID_PAGE = 5_000
+KNOWN_COLLECTIONS = 10_000
+INDEX_ABOVE = 5_000  # records in a collection; searching this many without an index takes milliseconds
+# A record is reached by any vector this near: two computations of one text's vector may differ.
+SAME_DISTANCE = 1e-3
+# A query for a vector that is stored nearly always finds it with little effort; it is repeated with that of a search.
+EF_SEARCH_OF_ITSELF = 20
+NOTHING = (0,)  # what a write or a count returns where the collection is not
+MAX_MOVES = 5  # during one call; each takes as long as building an index
 
 
 def condition(where: Mapping[str, Any] | None, parameters: dict[str, Any]) -> str:
@@ -103,18 +115,6 @@ def _parameter(value: Any, parameters: dict[str, Any]) -> str:
     return f"%({name})s"
 
 
-BATCH = 1_000  # records or ids in one statement
-ID_PAGE = 5_000
-KNOWN_COLLECTIONS = 10_000
-INDEX_ABOVE = 5_000  # records in a collection; searching this many without an index takes milliseconds
-# A record is reached by any vector this near: two computations of one text's vector may differ.
-SAME_DISTANCE = 1e-3
-# A query for a vector that is stored nearly always finds it with little effort; it is repeated with that of a search.
-EF_SEARCH_OF_ITSELF = 20
-NOTHING = (0,)  # what a write or a count returns where the collection is not
-MAX_MOVES = 5  # during one call; each takes as long as building an index
-
-
 class PgVectorStore:
     """PostgreSQL 14 or newer with pgvector 0.7 or newer. The constructor does not connect; calls reconnect.
 
@@ -125,7 +125,7 @@ class PgVectorStore:
         self._database = Database(url, pool_size=pool_size)
         self._engine = self._database.engine
         self._single = self._engine.execution_options(isolation_level="AUTOCOMMIT")
-        self._known: dict[UUID, Collection] = {}
+        self._known: Cache[UUID, Collection] = Cache(KNOWN_COLLECTIONS)
         self._index_above = index_above
         self._indexes = indexes.Indexes(self._engine, above=index_above)
 
@@ -405,9 +405,7 @@ class PgVectorStore:
         if known is None:
             known = self._look_up(ref)
             if known.dimension is not None:
-                if len(self._known) >= KNOWN_COLLECTIONS:
-                    self._known.clear()
-                self._known[ref.id] = known
+                self._known.put(ref.id, known)
         return known
 
     def _look_up(self, ref: CollectionRef) -> Collection:
@@ -418,11 +416,11 @@ class PgVectorStore:
 
     def _has_moved(self, ref: CollectionRef, collection: Collection) -> bool:
         """Look the collection up again. Raises CollectionMissing."""
-        self._known.pop(ref.id, None)
+        self._known.drop(ref.id)
         return self._find(ref) != collection
 
     def _missing(self, ref: CollectionRef) -> CollectionMissing:
-        self._known.pop(ref.id, None)
+        self._known.drop(ref.id)
         return CollectionMissing()
 
     def _of_dimension(self, ref: CollectionRef, dimension: int) -> Collection:

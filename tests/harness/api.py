@@ -184,7 +184,7 @@ _idle: defaultdict[tuple[str, ...], list[FastAPI]] = defaultdict(list)  # by wha
 def _app_over(services: Services, monotonic: Callable[[], float]) -> Iterator[FastAPI]:
     """An application over these services. FastAPI prepares a route when it is first called, 30 ms each, so one that no
     test uses any more serves the next."""
-    constants = admission.SEARCHES, admission.WAIT_SECONDS, admission.MAX_WAITS, bodies.BODY_SECONDS
+    constants = admission.SLOTS, admission.WAIT_SECONDS, admission.MAX_WAITS, bodies.BODY_SECONDS
     idle = _idle[(*map(repr, constants), *(repr(getattr(services.settings, name)) for name in BUILT_IN))]
     app = idle.pop() if idle else create_app(services)
     app.state.services, app.state.settings, app.state.ending = services, services.settings, False

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from memorybase_client.coding_agents import install
+from memorybase_client.coding_agents.install import HookConfig
 
 from harness.api import Json
 from harness.waiting import wait_until
-from memorybase.integrations.coding_agents import install
-from memorybase.integrations.coding_agents.install import HookConfig
 
 PATIENCE = 60.0
 PROJECT = "/work/shop"

@@ -11,7 +11,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from api.web import deadlines, site, visits
+from api.web import csrf, deadlines, site
 from api.web.deadlines import Deadlines
 from api.web.visits import COOKIE
 from harness.api import Api
@@ -38,7 +38,7 @@ class Page:
     def __init__(self, api: Api) -> None:
         self.client = TestClient(api.client.app, base_url="http://testserver", follow_redirects=True)
         self.client.post("/ui/sign-in", data={"key": api.secret})
-        self.token = visits.issue(self.client.cookies[COOKIE])
+        self.token = csrf.issue(self.client.cookies[COOKIE])
 
     def get(self, path: str) -> str:
         found = self.client.get(f"/ui{path}")
@@ -46,4 +46,4 @@ class Page:
         return html.unescape(found.text)
 
     def post(self, path: str, **fields: str) -> httpx.Response:
-        return self.client.post(f"/ui{path}", data={visits.FIELD: self.token, **fields})
+        return self.client.post(f"/ui{path}", data={csrf.FIELD: self.token, **fields})

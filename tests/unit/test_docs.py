@@ -396,10 +396,10 @@ TESTED_BY = {
     "dify": "tests/integration/clients/test_dify_plugin.py",
     "langflow": "tests/integration/clients/test_langflow.py",
     "n8n": "clients/n8n/test",
-    "coding-agents": "tests/integration/integrations/coding_agents",
+    "coding-agents": "tests/integration/clients/coding_agents",
     "splox": "tests/integration/conversation/test_readers_pages.py",
     "flowx": "tests/integration/conversation/test_readers_pages.py",
-    "import": "tests/integration/importers/test_import_from.py",
+    "import": "tests/integration/clients/importers/test_import_from.py",
 }
 _WAY = re.compile(r"^\| [^|\[]+\[[^\]]+\]\(howto/([\w-]+)\.md\)[^|]*\|[^|]+\| ([^|]+) \|$", re.MULTILINE)
 _CODE = re.compile(r"^```(?:python|ts|typescript)\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -16,8 +16,9 @@ from memorybase.conversation.context import ContextRequest, RecallOptions
 from memorybase.conversation.session_memory.presets import PRESETS
 from memorybase.ids import flow_id
 from memorybase.messages import ROLES
+from memorybase.search.bands import MIN_SCORE, min_score_of
+from memorybase.search.part_weights import MAX_FACTOR, PARTS, PartWeights
 from memorybase.search.request import MODES, SearchRequest
-from memorybase.search.scoring import MAX_FACTOR, MIN_SCORE, PARTS, PartWeights, min_score_of
 
 DEFAULT_K, MAX_K = 10, 50
 DEFAULT_BUDGET, MAX_BUDGET = 600, 100_000

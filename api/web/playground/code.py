@@ -20,6 +20,11 @@ class Snippet:
     note: str = ""
 
 
+_MCP_NOTE = "The tool searches one flow as its memories keep it: save weights for the memory to have them here."
+_CONTEXT_NOTE = "Gives what “The model is given” shows."
+_SEARCH_NOTE = "Gives the results as a message. Choose a flow to get a whole context."
+
+
 def snippets(asked: Asked, setting: Setting, origin: str) -> list[Snippet]:
     search, context = search_body(asked, setting), context_body(asked, setting)
     return [
@@ -29,11 +34,6 @@ def snippets(asked: Asked, setting: Setting, origin: str) -> list[Snippet]:
         Snippet("MCP", _mcp(asked, setting), _MCP_NOTE),
         *([Snippet("curl, for the model", _curl(origin, "context", context), _CONTEXT_NOTE)] if context else []),
     ]
-
-
-_MCP_NOTE = "The tool searches one flow as its memories keep it: save weights for the memory to have them here."
-_CONTEXT_NOTE = "Gives what “The model is given” shows."
-_SEARCH_NOTE = "Gives the results as a message. Choose a flow to get a whole context."
 
 
 def search_body(asked: Asked, setting: Setting) -> dict[str, Any]:

@@ -17,9 +17,10 @@ from api.web.rendering import speaker
 from memorybase.keyword_index import scripts
 from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.messages import message_text
+from memorybase.search.bands import WEAK, Band, band_of
 from memorybase.search.exact_matches import text_of
 from memorybase.search.hits import Hit
-from memorybase.search.scoring import PARTS, WEAK, Band, band_of, shares_by_part
+from memorybase.search.part_weights import PARTS, shares_by_part
 
 MAX_CHARS = 600  # of a message; longer ones are shown from their matching passage on
 NEIGHBOR_CHARS = 160

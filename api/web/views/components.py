@@ -7,12 +7,14 @@ from datetime import UTC, datetime, timedelta
 from fastapi import APIRouter
 from fastapi.responses import Response
 
+from api.web.audited import without_content
 from api.web.visits import Visitor
 
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/components")
+@without_content
 async def components(visit: Visitor) -> Response:
     return visit.page(
         "components.html", place="settings", title="Components", then=datetime.now(UTC) - timedelta(minutes=2)

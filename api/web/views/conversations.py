@@ -10,6 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Form
 from fastapi.responses import Response
 
+from api.web.audited import recorded_as
 from api.web.badges import SEARCH_STATES
 from api.web.rendering import UNDO_SECONDS, address, inside, plural
 from api.web.visits import Visit, Visitor
@@ -198,6 +199,7 @@ async def _states(visit: Visit, values: list[str]) -> list[tuple[UUID, str, Sear
 
 
 @router.post(f"{PATH}/delete")
+@recorded_as("delete_session")
 async def delete(visit: Visitor, s: Annotated[list[str], Form()], back: Annotated[str, Form()] = PATH) -> Response:
     return await delete_sessions(visit, _chosen(visit, s), inside(back, PATH))
 

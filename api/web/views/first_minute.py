@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form
 from fastapi.responses import RedirectResponse, Response
 
+from api.web.audited import without_content
 from api.web.corrections import is_outdated, notes
 from api.web.rendering import address
 from api.web.visits import Visit, Visitor
@@ -22,9 +23,9 @@ from memorybase.read_models.onboarding import Onboarding, onboarding
 from memorybase.read_models.overview import Overview
 from memorybase.read_models.titles import session_titles
 from memorybase.search import search
+from memorybase.search.bands import MIN_SCORE
 from memorybase.search.hits import Hit
 from memorybase.search.request import SearchRequest
-from memorybase.search.scoring import MIN_SCORE
 from memorybase.sessions import flows
 
 router = APIRouter(include_in_schema=False)
@@ -36,6 +37,45 @@ COOKIE = "memorybase_guide"
 OPEN, LEFT = "open", "left"
 # Letters that NFKD takes for no accented ones.
 _LETTERS = str.maketrans({"ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th"})
+
+_CODE = {
+    "curl": """curl URL/v1/flows/FLOW/runs \\
+  -H "Authorization: Bearer $MEMORYBASE_API_KEY" -H "Content-Type: application/json" \\
+  -d '{"session_id": "goran", "messages": [
+       {"role": "user", "content": "Which berth has shore power?"},
+       {"role": "assistant", "content": "Berth 12 has shore power. It is free from Friday."}]}'""",
+    "python": """# In a copy of the repository: pip install ./clients/python
+from memorybase_client import Client
+
+with Client("URL") as client:  # the key: MEMORYBASE_API_KEY
+    client.capture_run("FLOW", session_id="goran", messages=[
+        {"role": "user", "content": "Which berth has shore power?"},
+        {"role": "assistant", "content": "Berth 12 has shore power. It is free from Friday."},
+    ])""",
+    "typescript": """// In a copy of the repository: (cd clients/typescript && npm ci && npm pack)
+// Here: npm install REPOSITORY/clients/typescript/memorybase-client-*.tgz
+import { Client } from "memorybase-client";
+
+const client = new Client({ url: "URL" }); // the key: MEMORYBASE_API_KEY
+await client.captureRun("FLOW", { session_id: "goran", messages: [
+  { role: "user", content: "Which berth has shore power?" },
+  { role: "assistant", content: "Berth 12 has shore power. It is free from Friday." },
+] });""",
+    "langgraph": """# In a copy of the repository: pip install './clients/python[langgraph]'
+from memorybase_client import AgentMemory
+from memorybase_client.integrations.langgraph import RunHook
+
+memory = AgentMemory("FLOW", url="URL", outbox="memorybase-outbox")  # the key: MEMORYBASE_API_KEY
+app = graph.compile().with_config(callbacks=[RunHook(memory)])
+app.invoke({"messages": [("user", "Which berth has shore power?")]}, {"configurable": {"thread_id": "goran"}})""",
+    "dify": """An HTTP Request node after the answer:
+POST URL/v1/flows/FLOW/runs
+Authorization: Bearer, with this key
+Body, JSON:
+{"session_id": "{{#sys.conversation_id#}}", "run_id": "{{#sys.workflow_run_id#}}", "messages": [
+  {"role": "user", "content": "{{#sys.query#}}"},
+  {"role": "assistant", "content": "{{#llm.text#}}"}]}""",
+}
 
 
 def begins(visit: Visit, found: Overview) -> bool:
@@ -80,11 +120,13 @@ async def page(visit: Visit, *, language: str = "curl", error: str = "") -> Resp
 
 
 @router.get(PATH)
+@without_content
 async def guide(visit: Visitor, lang: str = "") -> Response:
     return await page(visit, language=lang)
 
 
 @router.get(f"{PATH}/steps")
+@without_content
 async def steps_done(visit: Visitor, lang: str = "") -> Response:
     return visit.live("first_minute_steps.html", error="", **_values(visit, await visit.read(onboarding), lang))
 
@@ -170,43 +212,3 @@ def _values(visit: Visit, steps: Onboarding, language: str) -> dict[str, Any]:
 def _code(language: str, url: str, flow: str) -> str:
     """A call that captures one run of this flow, as it can be pasted."""
     return _CODE[language].replace("URL", url).replace("FLOW", flow)
-
-
-_CODE = {
-    "curl": """curl URL/v1/flows/FLOW/runs \\
-  -H "Authorization: Bearer $MEMORYBASE_API_KEY" -H "Content-Type: application/json" \\
-  -d '{"session_id": "goran", "messages": [
-       {"role": "user", "content": "Which berth has shore power?"},
-       {"role": "assistant", "content": "Berth 12 has shore power. It is free from Friday."}]}'""",
-    "python": """# In a copy of the repository: pip install ./clients/python
-from memorybase_client import Client
-
-with Client("URL") as client:  # the key: MEMORYBASE_API_KEY
-    client.capture_run("FLOW", session_id="goran", messages=[
-        {"role": "user", "content": "Which berth has shore power?"},
-        {"role": "assistant", "content": "Berth 12 has shore power. It is free from Friday."},
-    ])""",
-    "typescript": """// In a copy of the repository: (cd clients/typescript && npm ci && npm pack)
-// Here: npm install REPOSITORY/clients/typescript/memorybase-client-*.tgz
-import { Client } from "memorybase-client";
-
-const client = new Client({ url: "URL" }); // the key: MEMORYBASE_API_KEY
-await client.captureRun("FLOW", { session_id: "goran", messages: [
-  { role: "user", content: "Which berth has shore power?" },
-  { role: "assistant", content: "Berth 12 has shore power. It is free from Friday." },
-] });""",
-    "langgraph": """# In a copy of the repository: pip install './clients/python[langgraph]'
-from memorybase_client import AgentMemory
-from memorybase_client.integrations.langgraph import RunHook
-
-memory = AgentMemory("FLOW", url="URL", outbox="memorybase-outbox")  # the key: MEMORYBASE_API_KEY
-app = graph.compile().with_config(callbacks=[RunHook(memory)])
-app.invoke({"messages": [("user", "Which berth has shore power?")]}, {"configurable": {"thread_id": "goran"}})""",
-    "dify": """An HTTP Request node after the answer:
-POST URL/v1/flows/FLOW/runs
-Authorization: Bearer, with this key
-Body, JSON:
-{"session_id": "{{#sys.conversation_id#}}", "run_id": "{{#sys.workflow_run_id#}}", "messages": [
-  {"role": "user", "content": "{{#sys.query#}}"},
-  {"role": "assistant", "content": "{{#llm.text#}}"}]}""",
-}

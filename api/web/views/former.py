@@ -7,6 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter
 from fastapi.responses import RedirectResponse, Response
 
+from api.web.audited import without_content
 from api.web.rendering import address
 from api.web.visits import Visit, Visitor
 
@@ -30,20 +31,24 @@ for _former, _path in MOVED.items():
 
 
 @router.get("/memories/{memory_base_id}/jobs")
+@without_content
 async def jobs_of_memory(visit: Visitor, memory_base_id: UUID) -> Response:
     return _moved(visit, address("/jobs", memory=memory_base_id))
 
 
 @router.get("/flows/{flow_id}/sessions")
+@without_content
 async def sessions_of_flow(visit: Visitor, flow_id: str) -> Response:
     return _moved(visit, address("/conversations", flow=flow_id))
 
 
 @router.get("/flows/{flow_id}/runs")
+@without_content
 async def runs_of_flow(visit: Visitor, flow_id: str) -> Response:
     return _moved(visit, address("/conversations", tab="runs", flow=flow_id))
 
 
 @router.get("/flows/{flow_id}/runs/{run_id}")
+@without_content
 async def run(visit: Visitor, flow_id: str, run_id: str) -> Response:
     return _moved(visit, address("/run", flow=flow_id, id=run_id))

@@ -11,6 +11,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.audited import without_content
 from api.web.badges import SEARCH_STATES
 from api.web.extension import Fixes, problem_pages
 from api.web.memory_state import state_of
@@ -76,6 +77,7 @@ async def home(visit: Visitor, window: str = "", guide: str = "") -> Response:
 
 
 @router.get("/home/problems")
+@without_content
 async def live_problems(visit: Visitor) -> Response:
     seen, outlook = await asyncio.gather(_or_none(visit, problems, visit.deadlines.part), _outlook(visit))
     return visit.live("home_problems.html", seen=seen, pages=problem_pages(), held=await _held(visit, seen), **outlook)
@@ -89,11 +91,13 @@ async def live_overview(visit: Visitor, window: str = "") -> Response:
 
 
 @router.get("/home/parts")
+@without_content
 async def live_parts(visit: Visitor) -> Response:
     return visit.live("home_parts.html", parts=await _or_none(visit, _parts, visit.deadlines.part))
 
 
 @router.get("/alert")
+@without_content
 async def alert(visit: Visitor) -> Response:
     """The bar on every page; Home shows the problems themselves."""
     shown = urlsplit(visit.request.headers.get("hx-current-url", "")).path.rstrip("/")

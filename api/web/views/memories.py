@@ -9,6 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.audited import without_content
 from api.web.memory_state import filter_of, state_labels, state_of
 from api.web.rendering import UNDO_SECONDS
 from api.web.views.memory import act as act_on
@@ -33,11 +34,13 @@ ORDERS = {"name": "By name", "recent": "Newest first", "created": "Oldest first"
 
 
 @router.get("/memories")
+@without_content
 async def memories(visit: Visitor) -> Response:
     return await _page(visit)
 
 
 @router.get("/memories/list")
+@without_content
 async def memories_list(visit: Visitor) -> Response:
     """The list alone, live."""
     return visit.live("memories_list.html", **await _list(visit))

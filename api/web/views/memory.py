@@ -9,6 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.audited import recorded_as, without_content
 from api.web.extension import memory_tabs
 from api.web.rendering import UNDO_SECONDS, address, plural
 from api.web.views import memory_facts, memory_messages, memory_overview, memory_settings
@@ -44,6 +45,7 @@ async def memory(visit: Visitor, memory_base_id: UUID, tab: str = "overview") ->
 
 
 @router.get("/memories/{memory_base_id}/status")
+@without_content
 async def status(visit: Visitor, memory_base_id: UUID) -> Response:
     """The state and the numbers, live; with the progress of a rebuild."""
     found = await visit.read(memory_bases.get_memory_base, memory_base_id)
@@ -51,6 +53,7 @@ async def status(visit: Visitor, memory_base_id: UUID) -> Response:
 
 
 @router.get("/memories/{memory_base_id}/store")
+@without_content
 async def store(visit: Visitor, memory_base_id: UUID) -> Response:
     """Whether the vector store holds what it should. It may hang, so it loads after the page and with a deadline."""
     found = await visit.read(memory_bases.get_memory_base, memory_base_id)
@@ -138,6 +141,7 @@ async def pause(visit: Visitor, memory_base_id: UUID, paused: Annotated[bool, Fo
 
 
 @router.post("/memories/{memory_base_id}/delete")
+@recorded_as("delete_memory_base")
 async def delete(visit: Visitor, memory_base_id: UUID) -> Response:
     return await delete_memories(visit, [memory_base_id])
 

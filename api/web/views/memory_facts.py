@@ -8,6 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.audited import recorded_as
 from api.web.rendering import address
 from api.web.views.memory_frame import memory_page
 from api.web.visits import Visit, Visitor
@@ -62,6 +63,7 @@ async def set_distillation(visit: Visitor, memory_base_id: UUID, on: Annotated[b
 
 
 @router.post("/memories/{memory_base_id}/facts/delete")
+@recorded_as("delete_fact")
 async def delete_fact(visit: Visitor, memory_base_id: UUID, fact: Annotated[UUID, Form()]) -> Response:
     await visit.write(manage.delete_fact, memory_base_id, fact)
     return visit.done(f"/memories/{memory_base_id}?tab=facts", "The fact was deleted. Its messages stay.")

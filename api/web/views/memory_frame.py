@@ -17,15 +17,6 @@ from memorybase.queries.base_sessions import BaseSessionQuery, SessionState
 from memorybase.read_models import jobs, memory_bases, sessions
 from memorybase.read_models.memory_bases import MemoryBaseView
 
-TABS = (
-    ("overview", "Overview"),
-    ("messages", "Messages"),
-    ("facts", "Facts"),
-    *((tab.name, tab.label) for tab in memory_tabs()),
-    ("settings", "Settings"),
-)
-
-
 COUNTED_SESSIONS = 5_000  # of a larger flow the waiting sessions are not counted with every look
 
 
@@ -65,10 +56,30 @@ async def memory_page(visit: Visit, template: str, memory: MemoryBaseView, tab: 
     status = await status_values(visit, memory)
     stores = visit.services.settings.known_vector_stores
     return visit.page(
-        template, place="memories", title=memory.name, flow=flow, tab=tab, tabs=TABS, stores=stores, **status, **values
+        template,
+        place="memories",
+        title=memory.name,
+        flow=flow,
+        tab=tab,
+        tabs=_tabs(),
+        stores=stores,
+        **status,
+        **values,
     )
 
 
 def sentence(error: errors.MemorybaseError) -> str:
     """The message of an error, as a sentence."""
     return error.message if error.message.endswith((".", "!", "?")) else f"{error.message}."
+
+
+def _tabs() -> list[tuple[str, str]]:
+    """Names and labels."""
+    of_features = [(tab.name, tab.label) for tab in memory_tabs()]
+    return [
+        ("overview", "Overview"),
+        ("messages", "Messages"),
+        ("facts", "Facts"),
+        *of_features,
+        ("settings", "Settings"),
+    ]

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.audited import recorded_as
 from api.web.rendering import address, inside
 from api.web.visits import Visit, Visitor
 from memorybase import errors
@@ -59,6 +60,7 @@ async def undo(visit: Visitor, batch: UUID, back: str = "/", after: UUID | None 
 
 
 @router.post("/purge")
+@recorded_as("purge_message")
 async def purge(visit: Visitor, ids: Chosen = None, back: Annotated[str, Form()] = "/") -> Response:
     """Delete deleted messages for good."""
     done = 0

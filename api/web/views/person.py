@@ -11,6 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
+from api.web.audited import recorded_as
 from api.web.rendering import address
 from api.web.visits import Visitor
 from memorybase.database.paging import PageRequest
@@ -84,6 +85,7 @@ async def export(visit: Visitor, id: Id) -> Response:  # noqa: A002 - the name i
 
 
 @router.post("/person/erase")
+@recorded_as("erase_end_user")
 async def erase(visit: Visitor, id: Id) -> Response:  # noqa: A002 - the name in the address
     """Answers with the receipt, which is kept."""
     receipt: ErasureReceipt = await visit.write(edits.erase_end_user, id)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Query
 from fastapi.responses import RedirectResponse, Response
 
+from api.web.audited import without_content
 from api.web.extension import result_forms
 from api.web.playground import asked as asking
 from api.web.playground import code, given, shown
 from api.web.playground.asked import Asked, Setting
+from api.web.playground.compare import moves
 from api.web.rendering import address
 from api.web.visits import Visit, Visitor
 from memorybase import errors
@@ -27,33 +30,32 @@ from memorybase.queries.session_lists import SessionFilter
 from memorybase.read_models import memory_bases, sessions, titles
 from memorybase.read_models.memory_bases import MemoryBaseView
 from memorybase.search import search, weights
-from memorybase.search.scoring import PartWeights
+from memorybase.search.part_weights import PartWeights
 from memorybase.search.search import SearchResults
 from memorybase.services import Services
-
-SAME, NEW, GONE = "", "new", "gone"
-
-
-def moves(a: Sequence[UUID], b: Sequence[UUID]) -> tuple[dict[UUID, str], dict[UUID, str]]:
-    """For each result of A and of B how its place differs in B: ▲2, ▼1, new (in B alone), gone (in A alone)."""
-    places = {message_id: place for place, message_id in enumerate(a)}
-    of_b = {message_id: _move(places.get(message_id), place) for place, message_id in enumerate(b)}
-    of_a = {message_id: of_b.get(message_id, GONE) for message_id in a}
-    return of_a, of_b
-
-
-def _move(before: int | None, now: int) -> str:
-    if before is None:
-        return NEW
-    if before == now:
-        return SAME
-    return f"▲{before - now}" if before > now else f"▼{now - before}"
-
 
 router = APIRouter(include_in_schema=False)
 
 SESSIONS_LISTED = 100
 MAX_SAVED = 20  # memories at once
+
+NOT_EMPTY = "This does not mean that nothing is there."
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What the card of a failed search says, and the command that helps."""
+
+    what: str
+    text: str = ""
+    command: str = "memorybase doctor"
+    since: datetime | None = None
+
+
+LOST = Failure(
+    "A memory of this search lost its vectors",
+    "Searches by meaning fail until it is rebuilt. Home names it, with the button.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +171,7 @@ async def undo_save(visit: Visitor, memory: Annotated[list[UUID], Query()], here
 
 
 @router.get("/search")
+@without_content
 async def search_was_here(visit: Visitor) -> Response:
     kept = {
         name: value for name, value in visit.request.query_params.items() if name in {"q", "flow", "memory", "mode"}
@@ -177,6 +180,7 @@ async def search_was_here(visit: Visitor) -> Response:
 
 
 @router.get("/memories/{memory_base_id}/search")
+@without_content
 async def search_of_memory_was_here(visit: Visitor, memory_base_id: UUID) -> Response:
     base = await visit.read(memory_bases.get_memory_base, memory_base_id)
     kept = {name: value for name, value in visit.request.query_params.items() if name in {"q", "mode"}}
@@ -293,40 +297,30 @@ def _given(services: Services, user_id: UUID, ask: Asked, flow: UUID) -> given.G
     return given.describe(view, hits, ask.a.min_score)
 
 
-async def _failure(visit: Visit, error: Exception, seconds: float) -> dict[str, Any]:
-    """What the card of a failed search says; of a part that is away the same as Health."""
-    command = "memorybase doctor"
+async def _failure(visit: Visit, error: Exception, seconds: float) -> Failure:
+    """Of a part that is away it says the same as Health."""
     if isinstance(error, errors.CollectionMissing):
-        return {
-            "what": "A memory of this search lost its vectors",
-            "command": command,
-            "since": None,
-            "text": "Searches by meaning fail until it is rebuilt. Home names it, with the button.",
-        }
+        return LOST
     if isinstance(error, errors.CallerError):
-        return {"what": error.message.rstrip("."), "text": "", "command": "", "since": None}
+        return Failure(error.message.rstrip("."), command="")
+    if part := await _away(visit, error):
+        return Failure(f"{part.label} is away", f"{part.stops} {NOT_EMPTY}", part.command, part.since)
+    if isinstance(error, errors.MemorybaseError):
+        return Failure(error.message.rstrip("."), "Nothing was searched: this does not mean that nothing is there.")
+    if problem := visit.services.embedders.problem():
+        # A request waits longer for the model than this page for a search.
+        what = f"{problem[0].upper()}{problem[1:]}"
+        return Failure(what, f"Searches by meaning work once it is there. {NOT_EMPTY}")
+    return Failure(f"The search did not end within {seconds:g} s", f"The model may still be loading. {NOT_EMPTY}")
+
+
+async def _away(visit: Visit, error: Exception) -> PartView | None:
+    """The first part among those that the search needed which does not answer."""
     stores = visit.services.settings.vector_stores_in_use
     store = error.details.get("store") if isinstance(error, errors.MemorybaseError) else None
     asked = {"database", *([store] if store else stores)}
-    away = [part for part in await visit.read(_look, visit.deadlines.away) if part.name in asked and not part.ok]
-    if away:
-        part = away[0]
-        return {
-            "what": f"{part.label} is away",
-            "since": part.since,
-            "command": part.command,
-            "text": f"{part.stops} This does not mean that nothing is there.",
-        }
-    if isinstance(error, errors.MemorybaseError):
-        what, text = error.message.rstrip("."), "Nothing was searched: this does not mean that nothing is there."
-    elif problem := visit.services.embedders.problem():
-        # A request waits longer for the model than this page for a search.
-        what = f"{problem[0].upper()}{problem[1:]}"
-        text = "Searches by meaning work once it is there. This does not mean that nothing is there."
-    else:
-        what = f"The search did not end within {seconds:g} s"
-        text = "The model may still be loading. This does not mean that nothing is there."
-    return {"what": what, "text": text, "command": command, "since": None}
+    parts = await visit.read(_look, visit.deadlines.away)
+    return next((part for part in parts if part.name in asked and not part.ok), None)
 
 
 def _look(services: Services, _user_id: UUID, seconds: float) -> list[PartView]:

@@ -23,7 +23,7 @@ from memorybase.read_models import run_story, sessions, titles, transcript
 from memorybase.read_models.ingestion import Ingestion
 from memorybase.read_models.run_story import GivenView, RunStory
 from memorybase.read_models.views import excerpt
-from memorybase.search.scoring import FAIR
+from memorybase.search.bands import FAIR
 
 router = APIRouter(include_in_schema=False)
 

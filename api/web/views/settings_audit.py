@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
 from api.proxy_user import USER
+from api.web.audited import without_content
 from api.web.rendering import address
 from api.web.visits import Visitor
 from memorybase.audit import entries
@@ -30,6 +31,7 @@ MAX_OPERATION = 200
 
 
 @router.get(PATH)
+@without_content
 async def audit(
     visit: Visitor,
     kind: str = "",

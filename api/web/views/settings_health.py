@@ -8,6 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter
 from fastapi.responses import RedirectResponse, Response
 
+from api.web.audited import without_content
 from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.operations import health, stack_parts
@@ -21,17 +22,20 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/settings")
+@without_content
 async def settings(visit: Visitor) -> Response:
     return RedirectResponse(f"{visit.root}/settings/health", status_code=307)
 
 
 @router.get("/settings/health")
+@without_content
 async def page(visit: Visitor) -> Response:
     values = await _values(visit)
     return visit.page("settings_health.html", place="settings", title="Health", tab="health", version="", **values)
 
 
 @router.get("/settings/health/parts")
+@without_content
 async def live(visit: Visitor) -> Response:
     return visit.live("settings_parts.html", **await _values(visit))
 

@@ -9,6 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.audited import without_content
 from api.web.visits import Visit, Visitor
 from memorybase import errors, ids
 from memorybase.auth import api_keys
@@ -31,6 +32,7 @@ SCOPE_WORDS = {
 
 
 @router.get("/settings/keys")
+@without_content
 async def keys(visit: Visitor) -> Response:
     return await _page(visit)
 

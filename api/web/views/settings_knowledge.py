@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.audited import recorded_as, without_content
 from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.database.paging import PageRequest
@@ -18,6 +19,7 @@ PAGE = 50
 
 
 @router.get("/settings/knowledge")
+@without_content
 async def knowledge(visit: Visitor) -> Response:
     return await _page(visit)
 
@@ -34,6 +36,7 @@ async def create(visit: Visitor, name: Annotated[str, Form()]) -> Response:
 
 
 @router.post("/settings/knowledge/delete")
+@recorded_as("delete_knowledge_base")
 async def delete(visit: Visitor, name: Annotated[str, Form()]) -> Response:
     await visit.write(registry.delete, name)
     return visit.done("/settings/knowledge", f"{name} was deleted.")

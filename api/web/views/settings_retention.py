@@ -10,6 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.audited import without_content
 from api.web.rendering import address
 from api.web.visits import Visit, Visitor
 from memorybase import errors
@@ -50,12 +51,14 @@ ERASURES = {"erase_end_user": "End user", "delete_session": "Session"}
 
 
 @router.get(PATH)
+@without_content
 async def rules(visit: Visitor, target: str = "", days: str = "") -> Response:
     """With a target and days: what that rule would delete now."""
     return await _rules(visit, target, days)
 
 
 @router.get(f"{PATH}/due")
+@without_content
 async def due(visit: Visitor) -> Response:
     """The rules that are set, and what each would delete now: counting may take a while."""
     found = (await visit.read(preview.preview)).items
@@ -118,6 +121,7 @@ async def lift(visit: Visitor, hold_id: UUID) -> Response:
 
 
 @router.get(f"{PATH}/receipts")
+@without_content
 async def list_receipts(visit: Visitor, cursor: str = "", erased: str = "") -> Response:
     """`cursor` pages the receipts of rules, `erased` those of erasures."""
     found = await visit.read(receipts.list_passes, PageRequest(size=PAGE, cursor=cursor or None))
@@ -139,6 +143,7 @@ async def list_receipts(visit: Visitor, cursor: str = "", erased: str = "") -> R
 
 
 @router.get(f"{PATH}/receipts/{{receipt_id}}")
+@without_content
 async def download_receipt(visit: Visitor, receipt_id: UUID) -> Response:
     """The receipt of an erasure as a file, like GET /erasures/{erasure_id}."""
     receipt = await visit.read(erasure_receipts.get_receipt, receipt_id)

@@ -8,6 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.audited import without_content
 from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.auth import api_keys
@@ -40,6 +41,7 @@ class Listed(NamedTuple):
 
 
 @router.get(PATH)
+@without_content
 async def page(visit: Visitor) -> Response:
     return await _page(visit)
 

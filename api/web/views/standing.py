@@ -8,6 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.audited import recorded_as
 from api.web.rendering import address, inside
 from api.web.visits import Visitor
 from memorybase import ids
@@ -62,6 +63,7 @@ async def edit(visit: Visitor, statement_id: UUID, text: Annotated[str, Form()] 
 
 
 @router.post("/standing/{statement_id}/delete")
+@recorded_as("delete_standing_statement")
 async def delete(visit: Visitor, statement_id: UUID, back: Back = "/") -> Response:
     await visit.write(statements.delete_statement, statement_id, by=visit.principal.name)
     return visit.done(inside(back), "Deleted. It is not found again; the message stays.")

@@ -170,21 +170,6 @@ export class Operations extends Transport {
     );
   }
 
-  /**
-   * Capture the conversations in OpenTelemetry spans of model calls, as JSON or protobuf. Each message is stored once,
-   * however many spans repeat it. Answers as OTLP says.
-   */
-  receiveTraces(
-    flowId: string,
-    fields: Fields<"receive_traces"> = {},
-    options?: CallOptions,
-  ): Promise<Answer<"receive_traces">> {
-    return this.json(
-      { method: "POST", path: "/v1/flows/{flow_id}/traces", ids: { flow_id: flowId }, body: fields },
-      options,
-    );
-  }
-
   /** List memory bases: oldest first, latest first, by name, or the highest priority first. */
   listMemoryBases(
     fields: Fields<"list_memory_bases"> = {},
@@ -1595,6 +1580,21 @@ export class Operations extends Transport {
   requestMemoryMap(memoryBaseId: string, options?: CallOptions): Promise<Answer<"request_memory_map">> {
     return this.json(
       { method: "POST", path: "/v1/memories/{memory_base_id}/map", ids: { memory_base_id: memoryBaseId } },
+      options,
+    );
+  }
+
+  /**
+   * Capture the conversations in OpenTelemetry spans of model calls, as JSON or protobuf. Each message is stored once,
+   * however many spans repeat it. Answers as OTLP says.
+   */
+  receiveTraces(
+    flowId: string,
+    fields: Fields<"receive_traces"> = {},
+    options?: CallOptions,
+  ): Promise<Answer<"receive_traces">> {
+    return this.json(
+      { method: "POST", path: "/v1/flows/{flow_id}/traces", ids: { flow_id: flowId }, body: fields },
       options,
     );
   }

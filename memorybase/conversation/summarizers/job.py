@@ -31,15 +31,14 @@ SWEEP_LIMIT = 200
 # What makes a job back off. For DatabaseUnavailable, which is among them, the backoff cannot be stored.
 FAILURES = (errors.EnvironmentFailure, errors.MessageFailure, errors.InvalidRequest)
 
+# The records after a seq, at most PAGE, and the seq up to which they were read.
+ReadPage = Callable[[OrmSession, int], tuple[Sequence[Record], int]]
+
 
 def pause_after(error: errors.MemorybaseError, own: timedelta) -> timedelta:
     """A job's own pause, or the longer one that the summarizer's endpoint asks for."""
     asked = error.details.get("retry_after_seconds")
     return max(own, timedelta(seconds=asked)) if isinstance(asked, float) else own
-
-
-# The records after a seq, at most PAGE, and the seq up to which they were read.
-ReadPage = Callable[[OrmSession, int], tuple[Sequence[Record], int]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,6 +104,10 @@ class FileRef:
         return line if self.text is None else f"{line}\n{self.text}"
 
 
+# The content part for a file, or None if the file is deleted or the model cannot read it.
+FileResolver = Callable[[FileRef], dict[str, Any] | None]
+
+
 def read_files(stored: Sequence[Any]) -> tuple[FileRef, ...]:
     """The files of a stored message, in any shape, paths and URLs too. For an object in no known runtime's format only
     name and type are known; anything else is left out."""
@@ -149,10 +153,6 @@ def _name(raw: Mapping[str, Any]) -> str | None:
         if place := _text(holder.get("path")) or _text(holder.get("uri")):
             return url_label(place)
     return None
-
-
-# The content part for a file, or None if the file is deleted or the model cannot read it.
-FileResolver = Callable[[FileRef], dict[str, Any] | None]
 
 
 def remote_images(file: FileRef) -> dict[str, Any] | None:

@@ -95,6 +95,11 @@ class Record:
         return replace(self, content=content)
 
 
+# These models refuse tool calls in a history without the reasoning that led to them; others refuse the field.
+_WANT_REASONING = re.compile("deepseek|kimi|moonshot|glm", re.IGNORECASE)
+REASONING = "reasoning_content"
+
+
 def message_ids(record: Record) -> tuple[str, ...]:
     """The stored messages that the record stands for."""
     if record.message_ids:
@@ -116,11 +121,6 @@ def call_parts(call: Mapping[str, Any]) -> tuple[str, str]:
     if arguments is not None and not isinstance(arguments, str):
         arguments = json.dumps(arguments, ensure_ascii=False)
     return str(function.get("name") or ""), arguments or "{}"
-
-
-# These models refuse tool calls in a history without the reasoning that led to them; others refuse the field.
-_WANT_REASONING = re.compile("deepseek|kimi|moonshot|glm", re.IGNORECASE)
-REASONING = "reasoning_content"
 
 
 def with_reasoning(record: Record, model: str | None) -> Record:

@@ -8,9 +8,11 @@ from fastapi import Path, Query, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import Field
 
+from api.auditing import Audit
 from api.deps import FlowFilter, PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.extension import Routes
-from api.key_limits import Asked
+from api.key_limits import FLOW_IN_QUERY, Asked, Rule, flow_in, memory_base_in
+from api.operations import operation
 from api.schemas import QUERY_BOUND, Body, Identifier, SentUuid, Stored
 from memorybase import ids
 from memorybase.database.paging import Page
@@ -51,6 +53,7 @@ def label_in_path(asked: Asked) -> None:
 
 
 @router.post("/labels")
+@operation(limits=Rule([flow_in("body")]))
 def mark_result(body: LabelBody, services: ServicesDep, caller: Writer) -> LabelView:
     """Mark a message as right or wrong for a question. A second label of the same question and message replaces the
     first."""
@@ -67,6 +70,7 @@ def mark_result(body: LabelBody, services: ServicesDep, caller: Writer) -> Label
 
 
 @router.get("/labels")
+@operation(limits=FLOW_IN_QUERY)
 def list_labels(
     services: ServicesDep,
     caller: Reader,
@@ -83,6 +87,7 @@ def list_labels(
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
+@operation(limits=Rule([flow_in("query"), memory_base_in("query", required=False)]), audit=Audit.EXPORT)
 def export_labels(
     services: ServicesDep,
     caller: Reader,
@@ -95,6 +100,7 @@ def export_labels(
 
 
 @router.delete("/labels/{label_id}", status_code=204)
+@operation(limits=Rule([label_in_path]))
 def delete_label(
     label_id: Annotated[SentUuid, Path(description="The UUID of the label.")], services: ServicesDep, caller: Writer
 ) -> Response:

@@ -8,6 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, Response
 
+from api.web.audited import without_content
 from api.web.extension import MemoryTab, Pages
 from api.web.rendering import address
 from api.web.views.memory_frame import memory_page
@@ -53,6 +54,7 @@ async def compute(visit: Visitor, memory_id: UUID) -> Response:
 
 
 @router.get("/state")
+@without_content
 async def state(visit: Visitor, memory_id: UUID) -> Response:
     """The progress; once it ends, the page loads again with the new map."""
     found = await visit.read(read.get_map, memory_id, with_points=False)

@@ -6,8 +6,11 @@ from typing import Annotated
 
 from fastapi import Query
 
+from api.admission import Work
 from api.deps import MemoryBaseId, Reader, ServicesDep, Writer, keyed_router
 from api.extension import Routes
+from api.key_limits import BASE_IN_PATH
+from api.operations import operation
 from api.schemas import Stored
 from memorybase.features.memory_map import read
 from memorybase.features.memory_map.read import MapView
@@ -17,6 +20,7 @@ ROUTES = Routes(router=router)
 
 
 @router.post("/memories/{memory_base_id}/map", status_code=202)
+@operation(limits=BASE_IN_PATH)
 def request_memory_map(memory_base_id: MemoryBaseId, services: ServicesDep, caller: Writer) -> MapView:
     """Request a map of the memory base's messages in two dimensions. A worker computes it; the last one stays until
     then. With less than 20 messages nothing is computed."""
@@ -24,6 +28,7 @@ def request_memory_map(memory_base_id: MemoryBaseId, services: ServicesDep, call
 
 
 @router.get("/memories/{memory_base_id}/map")
+@operation(limits=BASE_IN_PATH, work=Work.SEARCH)
 def get_memory_map(
     memory_base_id: MemoryBaseId,
     services: ServicesDep,

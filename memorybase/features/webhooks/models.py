@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import CheckConstraint, ColumnElement, ForeignKey, Index, String, Text, literal_column, text
+from sqlalchemy import CheckConstraint, ColumnElement, ForeignKey, Index, String, Text, literal_column
 from sqlalchemy.orm import Mapped, mapped_column
 
-from memorybase.models.base import NAME_LENGTH, Base, Json
+from memorybase.models.base import NAME_LENGTH, Base, Json, partial_index
 
 # Exactly the conditions of the partial indexes: with parameters SQLite would not use them.
 DELIVERY_IS_PENDING: ColumnElement[Any] = literal_column("webhook_deliveries.state = 'pending'")
@@ -43,27 +43,10 @@ class WebhookDelivery(Base):
     __tablename__ = "webhook_deliveries"
     __table_args__ = (
         CheckConstraint("state IN ('pending', 'delivered', 'dead')", name="state"),
-        Index(
-            "ix_webhook_deliveries_due",
-            "endpoint_id",
-            "available_at",
-            postgresql_where=text("state = 'pending'"),
-            sqlite_where=text("state = 'pending'"),
-        ),
+        partial_index("ix_webhook_deliveries_due", "endpoint_id", "available_at", where="state = 'pending'"),
         Index("ix_webhook_deliveries_page", "endpoint_id", "occurred_at", "id"),
-        Index(
-            "ix_webhook_deliveries_finished",
-            "finished_at",
-            postgresql_where=text("state <> 'pending'"),
-            sqlite_where=text("state <> 'pending'"),
-        ),
-        Index(
-            "ix_webhook_deliveries_dead",
-            "endpoint_id",
-            "occurred_at",
-            postgresql_where=text("state = 'dead'"),
-            sqlite_where=text("state = 'dead'"),
-        ),
+        partial_index("ix_webhook_deliveries_finished", "finished_at", where="state <> 'pending'"),
+        partial_index("ix_webhook_deliveries_dead", "endpoint_id", "occurred_at", where="state = 'dead'"),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)

@@ -9,6 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.audited import recorded_as, without_content
 from api.web.extension import Pages, ProblemPage
 from api.web.rendering import address, plural
 from api.web.visits import Visit, Visitor
@@ -39,6 +40,7 @@ BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @router.get("/settings/webhooks")
+@without_content
 async def webhooks(visit: Visitor) -> Response:
     return await _page(visit)
 
@@ -65,6 +67,7 @@ async def create(
 
 
 @router.get("/settings/webhooks/{webhook_id}")
+@without_content
 async def webhook(
     visit: Visitor, webhook_id: UUID, state: str = "", cursor: str = "", test: UUID | None = None
 ) -> Response:
@@ -97,6 +100,7 @@ async def webhook(
 
 
 @router.get("/settings/webhooks/{webhook_id}/tests/{delivery_id}")
+@without_content
 async def test_result(visit: Visitor, webhook_id: UUID, delivery_id: UUID) -> Response:
     """The result of a test, live."""
     tested = await visit.admin(deliveries.get_delivery, webhook_id, delivery_id)
@@ -122,6 +126,7 @@ async def rotate(visit: Visitor, webhook_id: UUID) -> Response:
 
 
 @router.post("/settings/webhooks/{webhook_id}/delete")
+@recorded_as("delete_webhook")
 async def delete(visit: Visitor, webhook_id: UUID) -> Response:
     await visit.admin(endpoints.delete, webhook_id)
     return visit.done("/settings/webhooks", "The webhook was deleted.")

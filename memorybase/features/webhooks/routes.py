@@ -13,6 +13,7 @@ from api.deps import Admin, PageDep, ServicesDep, keyed_router
 from api.extension import Routes
 from api.idempotency import keeping, refuse_replay
 from api.locations import location
+from api.operations import operation
 from api.schemas import MAX_WAIT_SECONDS, NOT_GIVEN, Body, Moment, SentUuid, Stored, Until
 from memorybase.database.paging import Page
 from memorybase.features.webhooks import deliveries, endpoints
@@ -95,6 +96,7 @@ DeliveryId = Annotated[SentUuid, Path(description="The UUID of the delivery.")]
 
 
 @router.post("/webhooks", status_code=201)
+@operation(once=True, left_out="secret")
 def create_webhook(
     body: WebhookBody, services: ServicesDep, caller: Admin, request: Request, response: Response
 ) -> WebhookWithSecret:
@@ -149,6 +151,7 @@ def rotate_webhook_secret(
 
 
 @router.post("/webhooks/{webhook_id}/test", status_code=201)
+@operation(work=Work.STREAM)
 async def send_test_event(
     webhook_id: WebhookId,
     services: ServicesDep,

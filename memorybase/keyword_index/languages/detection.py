@@ -50,6 +50,26 @@ class _Hint(NamedTuple):
 
 _Hints = Mapping[str, tuple[_Hint, ...]]
 
+# Of months and days: also English, or other words and names there.
+_ENGLISH_NAMES = {
+    "april",
+    "august",
+    "september",
+    "november",
+    "december",
+    "mars",
+    "mart",
+    "mayo",
+    "maj",
+    "mei",
+    "mai",
+    "domingo",
+    "sabato",
+    "quinta",
+    "sexta",
+}
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")  # alone they are variables and marks of lists
+
 
 def language_of(text: str, words: Sequence[str], stopped: int, english: frozenset[str]) -> str | None:
     """The name of the text's language; None: English, or not to be told.
@@ -128,27 +148,6 @@ def _shared(held: Mapping[str, Mapping[str, int]]) -> _Hints:
         each: tuple(_Hint(name, value / len(of), value == WEAK_WORD) for name, value in of.items())
         for each, of in held.items()
     }
-
-
-# Of months and days: also English, or other words and names there.
-_ENGLISH_NAMES = {
-    "april",
-    "august",
-    "september",
-    "november",
-    "december",
-    "mars",
-    "mart",
-    "mayo",
-    "maj",
-    "mei",
-    "mai",
-    "domingo",
-    "sabato",
-    "quinta",
-    "sexta",
-}
-_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")  # alone they are variables and marks of lists
 
 
 def _hints() -> tuple[_Hints, _Hints, _Hints]:

@@ -4,7 +4,9 @@
     pairs        what a question asks for, and the pairs of sentences that correct each other
     chains       values that return, and corrections of corrections
     replacements  sentences that tell a change without a value
-    statements   sentences that state a value, claim or deny
+    changes      whether one statement tells a change of another one
+    claims       sentences that claim to have done something, or deny it
+    statements   sentences that state a value
     values       numbers, dates, times, percentages and names in a sentence
 
 Everything but `marking` is pure.

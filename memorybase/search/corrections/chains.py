@@ -35,6 +35,10 @@ class Link(NamedTuple):
     now: str
 
 
+# Words before the former value in a sentence that names both: "12 again instead of 31".
+_INSTEAD = re.compile(r"\b(?:instead of|rather than|no longer|not|from)(?: (?!to\b)\w+){0,3} $", re.IGNORECASE)
+
+
 def known_at(stated: Sequence[tuple[int, Statement]], links: Iterable[Link]) -> Known:
     """The values that hold after these statements, which come in the order of time with the numbers of their
     messages."""
@@ -50,10 +54,6 @@ def known_at(stated: Sequence[tuple[int, Statement]], links: Iterable[Link]) -> 
         if any(each.older == number and each.newer in numbers and is_same(each.was, key) for each in links)
     )
     return Known(keys - gone, gone)
-
-
-# Words before the former value in a sentence that names both: "12 again instead of 31".
-_INSTEAD = re.compile(r"\b(?:instead of|rather than|no longer|not|from)(?: (?!to\b)\w+){0,3} $", re.IGNORECASE)
 
 
 def current(statement: Statement, kind: Kind) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
@@ -9,6 +10,7 @@ from uuid import UUID
 
 import numpy as np
 import structlog
+from cachetools import LRUCache, cached
 
 from memorybase import errors, tracing
 from memorybase.embedding.endpoint import PREFIX as AT_AN_ENDPOINT
@@ -19,7 +21,6 @@ from memorybase.queries.search import Target
 from memorybase.search.candidates import Candidate
 from memorybase.search.corrections import pairs
 from memorybase.search.corrections.pairs import COMPARED, Correction, Said, Sought
-from memorybase.search.embedded import LatestByOwner
 from memorybase.search.hits import CorrectionOf, Hit
 from memorybase.search.query_parser import Question
 from memorybase.search.request import SearchRequest
@@ -33,8 +34,11 @@ log = structlog.get_logger()
 PEOPLE = "user"  # whose messages are compared: an assistant repeats what it is told
 # A later value further down is seldom of the same thing, even if the sentences are alike.
 PLACES = 5
+MODELS = 16  # whose cosine of unrelated texts is kept
 
 NOTHING = Sought(frozenset())
+
+OPPOSITE = "Another message says the opposite"
 
 
 def sought_by(services: Services, request: SearchRequest) -> Sought:
@@ -155,23 +159,18 @@ class Likeness:
         distinct = list(dict.fromkeys(texts))
         self._rows = {text: row for row, text in enumerate(distinct)}
         vectors = embedder.embed(distinct)
-        unrelated = _unrelated.get(embedder, "cosine", lambda: _cosine_of_unrelated(embedder))
+        unrelated = _cosine_of_unrelated(embedder)
         self._matrix = (vectors @ vectors.T - unrelated) / (1.0 - unrelated)
 
     def of(self, one: str, other: str) -> float:
         return float(self._matrix[self._rows[one], self._rows[other]])
 
 
-_unrelated: LatestByOwner[str, float] = LatestByOwner(1)
-
-
+@cached(LRUCache(MODELS), condition=threading.Condition())
 def _cosine_of_unrelated(embedder: Embedder) -> float:
     vectors = embedder.embed([passage for _, passage in PAIRS])
     cosines = vectors @ vectors.T
     return float(cosines[~np.eye(len(cosines), dtype=bool)].mean())
-
-
-OPPOSITE = "Another message says the opposite"
 
 
 class Values(Protocol):

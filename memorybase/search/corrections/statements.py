@@ -1,7 +1,6 @@
-"""Finds what the sentences of a message say that a later message can correct. Pure rules, not a model.
+"""Finds the values in the sentences of a message that a later message can correct. Pure rules, not a model.
 
-    values        a number, date, time, percentage or name, in English and the languages of keyword_index/languages
-    claims        that something was done or never was: "I've never used Zotero", "I just downloaded Zotero". English
+A value is a number, date, time, percentage or name, in English and the languages of keyword_index/languages.
 
 `asserts` tells what a sentence says from what it supposes, asks, denies or plans: "if I moved ...", "should I move
 ...?". "I moved my other boat" and "my brother moved" are about others: see `is_about_another`.
@@ -68,6 +67,45 @@ _NEUTRAL = re.compile(
     re.IGNORECASE,
 )
 
+_FOREIGN_ENDS = re.compile(r"(?<!\d)\.\s+|[;!?\u061f]\s*|[\u3002\u0964]\s*")
+_FOREIGN_QUESTION = re.compile(r"[?\u061f]\W*$")
+SUPPOSING_CHARS = 6  # before the "if" of a sentence that begins with one: "und wenn"
+
+SENTENCE_CHARS = 300
+SHORT_MESSAGE_CHARS = 120  # stays whole: "Concert's been put off. New date is the 30th of May."
+READ_CHARS = 4_000  # of each message, without its code
+UNIT_WORDS = 3  # after a number: "12 conditional probability problems"
+DENSE_SCRIPT = 3  # characters of other text that say as much as one of text without spaces
+
+_UNIT = re.compile(r"[\s-]+([^\W\d_]{2,})" + r"(?:\s+([^\W\d_]{2,}))?" * (UNIT_WORDS - 1))
+# Any script: vowel signs of Indic scripts are no word characters.
+_FOREIGN_WORD = r"[^\s\d!-/:-@\[-`{-~\u00ab\u00bb\u060c\u061b\u061f\u0964\u201c-\u201e]{2,}"
+_FOREIGN_UNIT = re.compile(rf"[\s-]+({_FOREIGN_WORD})" + rf"(?:\s+({_FOREIGN_WORD}))?" * (UNIT_WORDS - 1))
+_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_ATTACHMENT = re.compile(r"\s*\[\w+: ")
+_CLAUSE_ENDS = re.compile(r"[,;:()\u2013\u2014]\s+|\s(?=(?:and|but|so|because|while|whereas|although)\s)")
+_CHANGE = re.compile(
+    r"\b(?:now|instead|no longer|any ?more|changed|mov(?:ed|ing)|switch(?:ed|ing)|replaced|updat(?:e|ed|es)|upgraded"
+    r"|new|newly|increased|decreased|raised|reduced|extended|rescheduled|postponed|put off|pushed (?:back|to)"
+    r"|correct(?:ion|ed)|actually|after all|these days|by now|revis\w+|recently|improved|reached|since last"
+    r"|takes? over|took over|goes up|went up|gone up|down to|up to|news|meanwhile|not what i said|delayed"
+    r"|earlier than|later than)\b",
+    re.IGNORECASE,
+)
+
+# A value that holds again; for a new one they tell nothing: "45 guests came again".
+RETURN = re.compile(
+    r"\b(?:again|back (?:to|at|on|in|with)|revert\w*|return(?:ed|s|ing)? to|restored|reinstated|once more|as before)\b",
+    re.IGNORECASE,
+)
+
+# What was so, though the value is named.
+PAST = re.compile(
+    r"\b(?:used to|before|previously|formerly|earlier|than|until|ago|old|former"
+    r"|(?:was|were|had)(?! (?:\w+ ){0,2}(?:back|again|moved|changed|set|put|\w+ed)\b))\b",
+    re.IGNORECASE,
+)
+
 
 def plain(sentence: str) -> str:
     """The sentence with a space for each character of a quotation of three or more words, as long as before."""
@@ -84,11 +122,6 @@ def asserts(sentence: str, at: int) -> bool:
     if part.rstrip().endswith("?"):
         return _GIVEN.search(part) is not None or not _BEGINS_AS_QUESTION.search(text[_sentence_start(text, at) :])
     return True
-
-
-_FOREIGN_ENDS = re.compile(r"(?<!\d)\.\s+|[;!?\u061f]\s*|[\u3002\u0964]\s*")
-_FOREIGN_QUESTION = re.compile(r"[?\u061f]\W*$")
-SUPPOSING_CHARS = 6  # before the "if" of a sentence that begins with one: "und wenn"
 
 
 def foreign_asserts(text: str, at: int, language: Language) -> bool:
@@ -173,42 +206,6 @@ def _tells(word: str, terms: Terms) -> bool:
 
 def _stem(word: str, terms: Terms) -> str:
     return next(iter(terms(word)), "")
-
-
-SENTENCE_CHARS = 300
-SHORT_MESSAGE_CHARS = 120  # stays whole: "Concert's been put off. New date is the 30th of May."
-READ_CHARS = 4_000  # of each message, without its code
-UNIT_WORDS = 3  # after a number: "12 conditional probability problems"
-DENSE_SCRIPT = 3  # characters of other text that say as much as one of text without spaces
-
-_UNIT = re.compile(r"[\s-]+([^\W\d_]{2,})" + r"(?:\s+([^\W\d_]{2,}))?" * (UNIT_WORDS - 1))
-# Any script: vowel signs of Indic scripts are no word characters.
-_FOREIGN_WORD = r"[^\s\d!-/:-@\[-`{-~\u00ab\u00bb\u060c\u061b\u061f\u0964\u201c-\u201e]{2,}"
-_FOREIGN_UNIT = re.compile(rf"[\s-]+({_FOREIGN_WORD})" + rf"(?:\s+({_FOREIGN_WORD}))?" * (UNIT_WORDS - 1))
-_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_ATTACHMENT = re.compile(r"\s*\[\w+: ")
-_CLAUSE_ENDS = re.compile(r"[,;:()\u2013\u2014]\s+|\s(?=(?:and|but|so|because|while|whereas|although)\s)")
-_CHANGE = re.compile(
-    r"\b(?:now|instead|no longer|any ?more|changed|mov(?:ed|ing)|switch(?:ed|ing)|replaced|updat(?:e|ed|es)|upgraded"
-    r"|new|newly|increased|decreased|raised|reduced|extended|rescheduled|postponed|put off|pushed (?:back|to)"
-    r"|correct(?:ion|ed)|actually|after all|these days|by now|revis\w+|recently|improved|reached|since last"
-    r"|takes? over|took over|goes up|went up|gone up|down to|up to|news|meanwhile|not what i said|delayed"
-    r"|earlier than|later than)\b",
-    re.IGNORECASE,
-)
-
-# A value that holds again; for a new one they tell nothing: "45 guests came again".
-RETURN = re.compile(
-    r"\b(?:again|back (?:to|at|on|in|with)|revert\w*|return(?:ed|s|ing)? to|restored|reinstated|once more|as before)\b",
-    re.IGNORECASE,
-)
-
-# What was so, though the value is named.
-PAST = re.compile(
-    r"\b(?:used to|before|previously|formerly|earlier|than|until|ago|old|former"
-    r"|(?:was|were|had)(?! (?:\w+ ){0,2}(?:back|again|moved|changed|set|put|\w+ed)\b))\b",
-    re.IGNORECASE,
-)
 
 
 class Value(NamedTuple):
@@ -324,59 +321,3 @@ def clauses(sentence: str, language: Language | None = None) -> list[tuple[int, 
     ends = _CLAUSE_ENDS if language is None else language.clause_ends
     starts = [0, *(match.end() for match in ends.finditer(sentence))]
     return [(start, sentence[start:end]) for start, end in zip(starts, [*starts[1:], len(sentence)], strict=True)]
-
-
-# Shares of the question's terms that the clause has. A denial repeats what it denies, a claim often names only a part.
-DENIED_SHARE = 0.6
-CLAIMED_SHARE = 0.4
-
-_ASKS_WHETHER = re.compile(
-    r"^\W*(?:have|has|had|did|do|does|am|is|are|was|were) (?:i|we|he|she|they|my|our|the)\b", re.IGNORECASE
-)
-_NEGATION = re.compile(r"\b(?:never|not|no longer|neither)\b|n't\b", re.IGNORECASE)
-_FIRST_PERSON = re.compile(r"\b(?:i|we)\b", re.IGNORECASE)
-_CLAIM = re.compile(
-    r"\b(?:i|we)(?:'(?:ve|d)| have| had| just| already| finally| recently| was| were| got| did| \w+ed)\b"
-    r"|\bafter \w+ing\b|\bmy \w+ (?:of|was|is|improved|rose)\b",
-    re.IGNORECASE,
-)
-_NO_CLAIM = re.compile(
-    r"\b(?:i want|i'm trying|trying to|i'll|i would|i'd like|wonder|(?:can|could|would) you|should|how (?:can|do)"
-    r"|thinking of|options?)\b",
-    re.IGNORECASE,
-)
-# Words that a question with "ever" has and its answer has not.
-_EMPTY = frozenset(("ever", "befor", "ani", "relat"))
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A sentence. `denies`: it says that what is asked about did not happen."""
-
-    text: str
-    denies: bool
-    share: float  # of the question's terms, in the clause that says so
-
-
-def asks_whether(query: str, analyzer: Analyzer) -> bool:
-    """Whether something was ever done: "Have I used Zotero?" """
-    return analyzer.of(query).known is None and _ASKS_WHETHER.search(query) is not None
-
-
-def claim_of(text: str, query: str, analyzer: Analyzer) -> Claim | None:
-    """A message's claim about the object of a question: a denial if it has one, else the claim that fits best."""
-    asked = set(analyzer.terms(query)) - _EMPTY
-    found = list(_claims(text, asked, analyzer)) if asked else []
-    return max(found, key=lambda claim: (claim.denies, claim.share), default=None)
-
-
-def _claims(text: str, asked: set[str], analyzer: Analyzer) -> Iterator[Claim]:
-    for sentence in prose_sentences(text):
-        for _, written in clauses(sentence):
-            clause = written.replace("\u2019", "'")
-            share = len(asked.intersection(analyzer.terms(clause))) / len(asked)
-            if _NEGATION.search(clause):
-                if share >= DENIED_SHARE and _FIRST_PERSON.search(clause):
-                    yield Claim(sentence, True, share)
-            elif share >= CLAIMED_SHARE and _CLAIM.search(clause) and not _NO_CLAIM.search(clause):
-                yield Claim(sentence, False, share)

@@ -78,6 +78,33 @@ _ENGLISH_CLOCK = re.compile(r"(\d{1,2})(?::(\d\d))?(?: ?([ap])\.?m)?(?: o'clock)
 _ENGLISH_DAY = re.compile(r"\d{1,2}(?!\d)")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
+_DIGITS = r"(?:\d{1,3}(?:[., \u066c]\d{3})+|\d{1,2}(?:,\d\d)+,\d{3}|\d+)(?:[.,\u066b]\d+)?"
+_SHARE = r"\d+(?:[.,\u066b]\d+)?"
+_TIME = r"(?<![\d.,:])\d{1,2}(?:[:.]\d\d)?(?![\d%])"
+_PLAIN_TIME = r"(?<![\d.,:])\d{1,2}:\d\d(?![\d:])"
+_CURRENCY = "[$\u20ac\u00a3\u00a5\u20bd\u20ba\u20b9]"
+_SYMBOL = rf"{_CURRENCY}|(?:ms|s|k|gb|mb|kb|km|kg|h|tl|z\u0142)(?![\w'])"
+# A unit that is not known: the next character, if it is Chinese and no particle.
+_ANY_COUNTER = r"(?![\u4e86\u7684\u5417\u5462\u5427\u662f\u548c\u5230\u5728\u53f7\u865f])[\u3400-\u4dbf\u4e00-\u9fff]"
+_TENS = "\u5341"
+_CJK_DIGITS = "\u4e8c\u4e24\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d\u5341"  # without one, which is an article
+_HALF = "\u534a"
+_TIMES = {"\u767e": 100, "\u5343": 1_000, "\u4e07": 10_000, "\u4ebf": 100_000_000, "\u5104": 100_000_000}
+# A comma or point before three digits separates thousands, or two before three in India; others separate decimals.
+_THOUSANDS = re.compile(r"[., \u066c](?=(?:\d\d,)*\d{3}(?!\d))")
+_ISO = re.compile(rf"(?<![\w-]){YEAR}-(?P<month>\d\d)-(?P<day>\d\d)(?!\d)")
+# The day first. Without a year "3/4" and "3.4" are fractions.
+_NUMERIC = re.compile(
+    rf"(?<![\w.,/-])(?P<day>\d{{1,2}})(?:(?P<mark>[./-])(?P<month>\d{{1,2}})(?:(?P=mark){YEAR}(?!\d)|(?<=\.\d\d)\.(?!\d))"
+    r"|(?<=\d\d)/(?P<slashed>0[1-9]|1[0-2])(?![\d/]))"
+)
+_DAY_KEY = re.compile(r"(\d*)-(\d+)(?:-(\d+))?")
+_TIME_KEY = re.compile(r"(\?)?(\d+):(\d\d)")
+_CUT_DAY = re.compile(r"(?<!\d)\d{1,2}\.$")
+_FIRST_WORD = re.compile(r"\w+")
+
+_Key = Callable[[re.Match[str], Language], str | None]
+
 
 def english_values(text: str) -> Iterator[Found]:
     """The values of an English sentence."""
@@ -138,34 +165,6 @@ def _english_time(text: str, otherwise: str) -> str:
     if clock[3]:
         return f"{hour % 12 + 12 * (clock[3] == 'p')}:{minute}"
     return f"{hour}:{minute}" if hour > 12 else f"?{hour % 12}:{minute}"
-
-
-_DIGITS = r"(?:\d{1,3}(?:[., \u066c]\d{3})+|\d{1,2}(?:,\d\d)+,\d{3}|\d+)(?:[.,\u066b]\d+)?"
-_SHARE = r"\d+(?:[.,\u066b]\d+)?"
-_TIME = r"(?<![\d.,:])\d{1,2}(?:[:.]\d\d)?(?![\d%])"
-_PLAIN_TIME = r"(?<![\d.,:])\d{1,2}:\d\d(?![\d:])"
-_CURRENCY = "[$\u20ac\u00a3\u00a5\u20bd\u20ba\u20b9]"
-_SYMBOL = rf"{_CURRENCY}|(?:ms|s|k|gb|mb|kb|km|kg|h|tl|z\u0142)(?![\w'])"
-# A unit that is not known: the next character, if it is Chinese and no particle.
-_ANY_COUNTER = r"(?![\u4e86\u7684\u5417\u5462\u5427\u662f\u548c\u5230\u5728\u53f7\u865f])[\u3400-\u4dbf\u4e00-\u9fff]"
-_TENS = "\u5341"
-_CJK_DIGITS = "\u4e8c\u4e24\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d\u5341"  # without one, which is an article
-_HALF = "\u534a"
-_TIMES = {"\u767e": 100, "\u5343": 1_000, "\u4e07": 10_000, "\u4ebf": 100_000_000, "\u5104": 100_000_000}
-# A comma or point before three digits separates thousands, or two before three in India; others separate decimals.
-_THOUSANDS = re.compile(r"[., \u066c](?=(?:\d\d,)*\d{3}(?!\d))")
-_ISO = re.compile(rf"(?<![\w-]){YEAR}-(?P<month>\d\d)-(?P<day>\d\d)(?!\d)")
-# The day first. Without a year "3/4" and "3.4" are fractions.
-_NUMERIC = re.compile(
-    rf"(?<![\w.,/-])(?P<day>\d{{1,2}})(?:(?P<mark>[./-])(?P<month>\d{{1,2}})(?:(?P=mark){YEAR}(?!\d)|(?<=\.\d\d)\.(?!\d))"
-    r"|(?<=\d\d)/(?P<slashed>0[1-9]|1[0-2])(?![\d/]))"
-)
-_DAY_KEY = re.compile(r"(\d*)-(\d+)(?:-(\d+))?")
-_TIME_KEY = re.compile(r"(\?)?(\d+):(\d\d)")
-_CUT_DAY = re.compile(r"(?<!\d)\d{1,2}\.$")
-_FIRST_WORD = re.compile(r"\w+")
-
-_Key = Callable[[re.Match[str], Language], str | None]
 
 
 def foreign_values(text: str, language: Language) -> Iterator[Found]:

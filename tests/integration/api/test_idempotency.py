@@ -18,10 +18,10 @@ import pytest
 import sqlalchemy as sa
 from harness.api import Api, Json, open_api
 from harness.contract import CONTRACT
+from harness.operations import KEYED
 from harness.statements import recorded
 from harness.waiting import wait_until
 
-from api import idempotency
 from api.contract.parts import operations
 from memorybase import errors
 from memorybase import idempotency as claims
@@ -231,7 +231,8 @@ def test_every_operation_that_takes_a_key_is_tested_and_documented() -> None:
         if any(parameter["name"] == HEADER for parameter in each.get("parameters", ()))
     }
     # A key is rotated once, so each repetition needs a key of its own: tests/integration/api/test_limited_keys.py.
-    assert CASES.keys() | {"rotate_key"} == idempotency.OPERATIONS.keys() == documented
+    taking = {name for name, route in KEYED.items() if route.policy.once}
+    assert CASES.keys() | {"rotate_key"} == taking == documented
 
 
 def test_quotes_around_a_key_and_the_bare_path_make_no_other_request(stage: Setup) -> None:
@@ -330,9 +331,10 @@ def test_an_api_key_without_the_scope_gets_no_replay(opened: Api, subtests: pyte
             stage = furnished(opened.of_new_user())
             key = new_key()
             case.call(stage.api, stage.base, key=key)
-            scopes = ("read", "write") if idempotency.OPERATIONS[name] == "admin" else ("read", "admin")
+            wanted = KEYED[name].scope
+            scopes = ("read", "write") if wanted == "admin" else ("read", "admin")
             refused = case.call(stage.api.of_user("local", *scopes), stage.base, key=key, expect=403)
-            assert refused.json()["error"]["details"] == {"scope": idempotency.OPERATIONS[name]}
+            assert refused.json()["error"]["details"] == {"scope": wanted}
 
 
 # What is stored.

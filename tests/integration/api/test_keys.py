@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
-from weakref import WeakKeyDictionary
 
 import pytest
 import sqlalchemy as sa
@@ -16,9 +16,11 @@ from harness.rows import each_row
 
 from memorybase import errors
 from memorybase.auth import api_keys
+from memorybase.cache import Cache
 from memorybase.database import engine
 from memorybase.models import ApiKey
 from memorybase.queries import credentials
+from memorybase.services import ProcessState
 
 
 def test_a_call_without_a_valid_key_is_401(api: Api) -> None:
@@ -141,7 +143,6 @@ class TestValidKeys:
     @pytest.fixture(autouse=True)
     def _for_long(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(api_keys, "VALID_SECONDS", 3600.0)
-        monkeypatch.setattr(api_keys, "_VALID", WeakKeyDictionary())  # other tests use the same database
 
     def test_it_is_looked_up_once(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
         looked_up: list[bytes] = []
@@ -194,12 +195,14 @@ class TestValidKeys:
     def test_one_revoked_elsewhere_is_refused_once_its_time_has_passed(
         self, api: Api, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        key, secret = api_keys.create_key(api.services, api.user_id, name="ci", scopes=["read"])
-        api_keys.authenticate(api.services, secret)
-        with api.services.database.transaction() as db:
+        now = [0.0]
+        monkeypatch.setattr(api_keys, "Cache", partial(Cache, clock=lambda: now[0]))
+        services = replace(api.services, state=ProcessState())
+        key, secret = api_keys.create_key(services, api.user_id, name="ci", scopes=["read"])
+        api_keys.authenticate(services, secret)
+        with services.database.transaction() as db:
             assert credentials.revoke_key(db, api.user_id, key.id, now=datetime.now(UTC))
-        assert api_keys.authenticate(api.services, secret).key_id == key.id
-        passed = time.monotonic() + 3600
-        monkeypatch.setattr(api_keys.time, "monotonic", lambda: passed)
+        assert api_keys.authenticate(services, secret).key_id == key.id
+        now[0] += 3600
         with pytest.raises(errors.Unauthorized):
-            api_keys.authenticate(api.services, secret)
+            api_keys.authenticate(services, secret)

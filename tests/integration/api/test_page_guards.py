@@ -23,7 +23,7 @@ from harness.facts import add_fact
 from harness.hooks import FAILED, deliver
 from harness.rows import each_row
 
-from api.web import site, visits
+from api.web import csrf, site
 from api.web.views import ROUTERS
 from api.web.visits import COOKIE
 
@@ -186,10 +186,10 @@ class Browser:
     def __init__(self, api: Api) -> None:
         self._client = TestClient(api.client.app, base_url="http://testserver", follow_redirects=False)
         self._client.post("/ui/sign-in", data={"key": api.secret})
-        self.token = visits.issue(self._client.cookies[COOKIE])
+        self.token = csrf.issue(self._client.cookies[COOKIE])
 
     def send(self, form: Form, things: Things, *, token: str | None = None, **fields: Any) -> httpx.Response:
-        data = {**form.fields, **fields, visits.FIELD: self.token if token is None else token}
+        data = {**form.fields, **fields, csrf.FIELD: self.token if token is None else token}
         return self._client.post(form.path(things), data=data)
 
     def get(self, path: str) -> httpx.Response:
@@ -286,7 +286,7 @@ def test_every_form_of_the_page_is_here() -> None:
 def test_a_form_without_its_token_is_refused(api: Api, subtests: pytest.Subtests) -> None:
     mine = furnish(api, "mine")
     browser, before = Browser(api), state(api, mine)
-    stranger = visits.issue(f"the token of another session {uuid4()}")
+    stranger = csrf.issue(f"the token of another session {uuid4()}")
     for form in forms(mine):
         with subtests.test(form.route):
             for token in ("", "x", stranger):
@@ -491,8 +491,8 @@ def test_error_pages_have_the_navigation(api: Api) -> None:
         (404, browser.get("/conversations/sync")),
         (404, browser.get("/memories/none")),
         (422, browser.get("/conversations?cursor=none")),
-        (422, browser._client.post("/ui/conversations/sync", data={visits.FIELD: browser.token})),
-        (403, browser._client.post("/ui/conversations/sync", data={visits.FIELD: "x"})),
+        (422, browser._client.post("/ui/conversations/sync", data={csrf.FIELD: browser.token})),
+        (403, browser._client.post("/ui/conversations/sync", data={csrf.FIELD: "x"})),
         (403, browser._client.post("/ui/conversations/sync", headers={"Sec-Fetch-Site": "cross-site"})),
     ]
     for status, answer in shown:

@@ -45,6 +45,7 @@ import memorybase_client
 before = len(sys.modules)
 assert before < {before}, f"{{before}} modules at import"
 from memorybase_client import AsyncClient, Client, Outbox, errors, models
+import memorybase_client.coding_agents.install, memorybase_client.importers.recognise
 with Client("http://127.0.0.1:9", "k", outbox=sys.argv[1]) as client:
     assert client.outbox.waiting == 0
 models.Page[models.MessageView].model_validate({{"items": [], "total": 0, "page": 1, "size": 50}})
@@ -81,6 +82,20 @@ def test_the_wheel_is_small_and_works_with_its_requirements_alone(wheel: Path, t
     assert sorted(wanted(installed)) == ["anyio", "httpx", "pydantic"]
     code = USE.format(before=MAX_MODULES_BEFORE_USE, modules=MAX_MODULES, foreign=MODULES_OF_THE_SERVER)
     subprocess.run([*isolated(installed, code), str(tmp_path / "outbox")], check=True)
+
+
+def test_the_hook_runs_from_the_wheel_by_its_path(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    config = tmp_path / "hooks.json"
+    config.write_text(json.dumps({"state_dir": str(tmp_path / "state")}))
+    hook = tmp_path / "memorybase_client" / "coding_agents" / "hook.py"
+    command = [sys.executable, "-I", "-S", str(hook), "--config", str(config), "cursor"]
+    event = json.dumps({"hook_event_name": "beforeSubmitPrompt", "prompt": "Hello"})
+    done = subprocess.run(command, input=event, capture_output=True, text=True, check=True)
+
+    assert (done.stdout, done.stderr) == ('{"continue": true}', "")
+    assert len(list((tmp_path / "state" / "spool").iterdir())) == 1
 
 
 def test_the_mcp_server_needs_the_wheel_and_its_extra_alone(wheel: Path, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -15,9 +14,8 @@ from harness.embedding_endpoint import KEY, EmbeddingEndpoint, Fault, as_base64,
 from harness.rows import each_row
 
 from memorybase.embedding import Embedders, endpoint_client, is_prepared, usage
-from memorybase.embedding.circuit import FAILURES, Circuit
 from memorybase.embedding.compatibility import check_searchable, check_writable, reusable_identity
-from memorybase.embedding.endpoint import EndpointEmbedder, load
+from memorybase.embedding.endpoint import FAILURES, EndpointEmbedder, load
 from memorybase.embedding.fingerprint import TEXTS
 from memorybase.embedding.prompts import NO_PROMPTS, Prompts
 from memorybase.embedding.usage import Usage, UsageCounter
@@ -155,27 +153,6 @@ def test_an_endpoint_that_keeps_failing_is_left_alone(
             embedder.embed(["a"])
     assert "has failed again and again; the next request is in" in caught.value.message
     assert len(endpoint.requests) == FAILURES
-
-
-def test_a_circuit_lets_one_caller_try_after_its_pause() -> None:
-    now = [100.0]
-    circuit = Circuit(15, clock=lambda: now[0])
-    for _ in range(FAILURES - 1):
-        circuit.failed()
-    circuit.succeeded()
-    for _ in range(FAILURES):
-        assert circuit.seconds_to_wait() == 0
-        circuit.failed()
-    now[0] += 14
-    assert circuit.seconds_to_wait() == 1
-    now[0] += 1
-    with ThreadPoolExecutor(4) as pool:
-        waits = list(pool.map(lambda _: circuit.seconds_to_wait(), range(8)))
-    assert sorted(waits) == [0.0] + [15.0] * 7
-    circuit.failed()
-    assert circuit.seconds_to_wait() == 15
-    circuit.succeeded()
-    assert circuit.seconds_to_wait() == 0
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from harness.world import World
 from memorybase import errors
 from memorybase.memory_bases import consistency, deletion
 from memorybase.memory_bases import regenerate as regeneration
-from memorybase.memory_bases.consistency import NewestChunks
+from memorybase.memory_bases.newest_chunks import NewestChunks
 from memorybase.models import Base
 from memorybase.queries import ledger
 from memorybase.sessions import edits

@@ -383,7 +383,7 @@ def test_searches_take_slots_and_do_not_block_others(api_settings: Settings, mon
         return search_for_real(*arguments)
 
     monkeypatch.setattr(search, "search", slow)
-    monkeypatch.setattr(admission, "SEARCHES", 1)
+    monkeypatch.setitem(admission.SLOTS, admission.Work.SEARCH, 1)
     monkeypatch.setattr(admission, "WAIT_SECONDS", 0.2)
     with serve_api(api_settings, mcp=True) as served:
         served.api.flow()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from harness.world import World
 
-from memorybase.operations import exposition
+from memorybase.operations import store_sizes
 from memorybase.settings import Settings
 from memorybase.vectors.pgvector import PgVectorStore
 from memorybase.vectors.stores import VectorStores
@@ -22,7 +22,7 @@ def test_vectors_take_four_bytes_a_value_in_chroma(world: World) -> None:
     world.new_base(threshold=1)
     world.say("s", "a", "b", "c")
     compared(world)
-    (size,) = exposition.measure(world.services)
+    (size,) = store_sizes.measure(world.services)
     assert (size.store, size.chunks) == ("chroma", 3)
     assert size.vector_bytes == 3 * world.embedder.dimension * 4
     assert size.disk_bytes is None  # no folder of the embedded stack
@@ -32,13 +32,13 @@ def test_the_folder_of_the_embedded_stack_is_measured(world: World) -> None:
     folder = world.services.settings.data_dir / "chroma" / "segment"
     folder.mkdir(parents=True)
     (folder / "data.bin").write_bytes(b"x" * 100_000)
-    assert 100_000 <= (exposition.disk_bytes(world.services, "chroma") or 0) < 200_000
+    assert 100_000 <= (store_sizes.disk_bytes(world.services, "chroma") or 0) < 200_000
 
 
 def test_the_folder_of_a_former_stack_is_not_measured(tmp_path: Path) -> None:
     (tmp_path / "chroma").mkdir()
     for url, folder in (("http://127.0.0.1:8001", tmp_path / "chroma"), ("http://chroma.internal:8000", None)):
-        assert exposition._local_folder(Settings(data_dir=tmp_path, chroma_url=url), "chroma") == folder
+        assert store_sizes._local_folder(Settings(data_dir=tmp_path, chroma_url=url), "chroma") == folder
 
 
 def test_pgvector_says_what_it_takes(pgvector_url: str) -> None:

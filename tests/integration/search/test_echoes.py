@@ -9,9 +9,9 @@ import pytest
 from harness.world import World
 
 from memorybase.search import search as answer
+from memorybase.search.bands import MIN_SCORE
 from memorybase.search.hits import Hit
 from memorybase.search.request import SearchRequest
-from memorybase.search.scoring import MIN_SCORE
 
 FACT = "My boat Aurora lies at berth 12."
 QUESTION = "Where does my boat Aurora lie?"

@@ -16,9 +16,9 @@ from memorybase.messages import message_text
 from memorybase.queries.message_changes import Attribution
 from memorybase.search import exact_matches
 from memorybase.search import search as answer
+from memorybase.search.bands import MIN_SCORE
 from memorybase.search.hits import Hit
 from memorybase.search.request import SearchRequest
-from memorybase.search.scoring import MIN_SCORE
 from memorybase.sessions import edits
 
 FACT = "My boat Aurora lies at berth 12."

@@ -24,9 +24,10 @@ from memorybase.memory_bases import regenerate
 from memorybase.models import Posting, Speaker
 from memorybase.search import keyword_search
 from memorybase.search import search as answer
+from memorybase.search.bands import MIN_SCORE
 from memorybase.search.hits import Hit
 from memorybase.search.request import SearchRequest
-from memorybase.search.scoring import ENOUGH_EVIDENCE, EVIDENT, MIN_SCORE, SIGNALS
+from memorybase.search.scoring import ENOUGH_EVIDENCE, EVIDENT, SIGNALS
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 from memorybase.vectors.store import CollectionRef, VectorHit

@@ -52,11 +52,12 @@ def pack(world: World) -> None:
 
 def collect(world: World) -> int:
     """Walk over the whole index: rows that named a message that is gone."""
+    walk = world.services.state.of(orphans.Walk)
+    walk.after, walk.not_before = orphans.FIRST, 0.0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(orphans, "PAGE", 10)
-        patch.setattr(orphans, "_walks", {world.services.database: orphans._Walk(orphans._FIRST)})
         removed = 0
-        while not orphans._walks[world.services.database].not_before:
+        while not walk.not_before:
             removed += orphans.collect(world.services)
     return removed
 
@@ -204,7 +205,7 @@ def test_the_walk_over_the_index_begins_anywhere_and_rests_at_its_end(world: Wor
     with recorded(world.services.database.engine, "SELECT") as sent:
         assert orphans.collect(world.services) == 0
     assert sent == []
-    assert orphans._walks[world.services.database].after == orphans._FIRST
+    assert world.services.state.of(orphans.Walk).after == orphans.FIRST
 
 
 def test_a_block_has_any_count_at_any_offset() -> None:

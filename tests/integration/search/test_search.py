@@ -28,9 +28,9 @@ from memorybase.embedding.source import DEFAULT_MODEL
 from memorybase.memory_bases import deletion, regenerate
 from memorybase.models import Capture, LedgerEntry
 from memorybase.search import search as message_search
+from memorybase.search.bands import MIN_SCORE
 from memorybase.search.hits import SNIPPET_CHARS
 from memorybase.search.request import SearchRequest
-from memorybase.search.scoring import MIN_SCORE
 from memorybase.sessions import edits
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.chunk_ids import chunk_id

@@ -13,7 +13,7 @@ from harness.rows import each_row
 
 from memorybase import errors
 from memorybase.search import search
-from memorybase.search.scoring import PARTS
+from memorybase.search.part_weights import PARTS
 
 Json = dict[str, Any]
 

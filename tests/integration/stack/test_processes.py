@@ -17,11 +17,12 @@ import pytest
 import zmq
 from circus.process import Process
 from harness.waiting import wait_until
+from memorybase_client.private_files import write_private
 
 from memorybase import errors
 from memorybase.stack.children import Child
 from memorybase.stack.processes import DEATHS, Processes, end_leftovers
-from memorybase.stack.state import DataDir, write_private
+from memorybase.stack.state import DataDir
 
 SECONDS = 20.0
 # circus asks the system itself who has ended, so that a child's Popen may not have heard of it when it is let go.

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from harness.api import Api, open_api, settings_in
 
-from api.web import site, visits
+from api.web import csrf, site
 from api.web.visits import COOKIE
 
 Json = dict[str, Any]
@@ -129,7 +129,7 @@ class TestPage:
     def test_a_person_is_shown_theirs_and_corrects_and_deletes_them(self, home: Api) -> None:
         browser = TestClient(home.client.app, base_url="http://testserver")
         browser.post("/ui/sign-in", data={"key": home.secret})
-        token = visits.issue(browser.cookies[COOKIE])
+        token = csrf.issue(browser.cookies[COOKIE])
         person = browser.get("/ui/person?id=ada").text
         (link,) = re.findall(r'href="(/ui/standing[^"]*person=ada)"', person)
         link = link.replace("&amp;", "&")

@@ -27,7 +27,7 @@ from packaging.version import Version
 import memorybase
 from api import failures
 from memorybase import errors, features
-from memorybase.search.scoring import MIN_SCORE
+from memorybase.search.bands import MIN_SCORE
 
 ROOT = Path(__file__).parents[3]
 PROJECT = ROOT / "clients" / "python"
@@ -158,7 +158,7 @@ COPIES_OF_MIN_SCORE = {
     "clients/langflow/recall.py": r"^MIN_SCORE = (\S+)",
     "clients/dify/tools/recall.py": r"^MIN_SCORE = (\S+)",
     "clients/dify/tools/recall.yaml": r"- name: min_score\n(?:    .*\n)*?    default: (\S+)",
-    "memorybase/integrations/coding_agents/hook.py": r"^MIN_SCORE = (\S+)",
+    "clients/python/src/memorybase_client/coding_agents/recall.py": r"^MIN_SCORE = (\S+)",
 }
 
 

@@ -13,16 +13,8 @@ from harness.world import build_world
 from memorybase.conversation.summarizers.chat_completions import ChatEndpoint, EndpointUnavailable
 from memorybase.facts import thread
 from memorybase.facts.distill import Outcome
-from memorybase.facts.thread import FAILURES, LONGEST_PAUSE_SECONDS, Breaker, DistillerThread
+from memorybase.facts.thread import DistillerThread
 from memorybase.services import Services
-
-
-def test_the_pause_begins_after_failures_in_a_row_and_doubles() -> None:
-    breaker = Breaker(2.0)
-    assert [breaker.note(failed=True) for _ in range(FAILURES + 2)] == [0.0, 0.0, 2.0, 4.0, 8.0]
-    assert max(breaker.note(failed=True) for _ in range(100)) == LONGEST_PAUSE_SECONDS
-    assert breaker.note(failed=False) == 0.0
-    assert breaker.note(failed=True) == 0.0
 
 
 def test_a_defect_ends_a_page_and_not_the_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,10 @@ import pytest
 from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
+from memorybase_client.importers.runs import Part
 
 from memorybase import errors
 from memorybase.import_export.conversation_files import read_runs
-from memorybase.importers.runs import Part
 from memorybase.models import ID_LENGTH
 
 

@@ -1,78 +1,51 @@
-"""The latest vectors of queries, of each model."""
+"""The latest vectors of queries."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
+from harness.doubles import FakeEmbedder
 
-from memorybase.search.embedded import LatestByOwner
-
-
-class Owner:
-    pass
+from memorybase.errors import EmbeddingFailed
+from memorybase.search.embedded import CACHED_QUERIES, vectors_of
 
 
-def test_the_least_recently_used_value_is_dropped() -> None:
-    latest: LatestByOwner[str, str] = LatestByOwner(2)
-    owner = Owner()
-    made: list[str] = []
-
-    def value(key: str) -> str:
-        def make() -> str:
-            made.append(key)
-            return key
-
-        return latest.get(owner, key, make)
-
-    for key in ("a", "b", "a", "c", "a", "b"):
-        assert value(key) == key
-    assert made == ["a", "b", "c", "b"]
+def test_the_least_recently_used_query_is_embedded_again() -> None:
+    embedder = FakeEmbedder()
+    for query in ("first", *map(str, range(CACHED_QUERIES - 2)), "last", "first", "one more", "first", "0"):
+        vectors_of(embedder, query, None)
+    assert embedder.embedded[-2:] == ["one more", "0"]
 
 
-def test_owners_share_no_value_and_a_failure_is_not_kept() -> None:
-    latest: LatestByOwner[str, int] = LatestByOwner(2)
-    one, two = Owner(), Owner()
-    assert (latest.get(one, "a", lambda: 1), latest.get(two, "a", lambda: 2)) == (1, 2)
-    with pytest.raises(ZeroDivisionError):
-        latest.get(one, "b", lambda: 1 // 0)
-    assert latest.get(one, "b", lambda: 3) == 3
+def test_embedders_share_no_vectors_and_a_failure_is_not_kept() -> None:
+    one, two = FakeEmbedder(), FakeEmbedder()
+    one.fail_with(EmbeddingFailed())
+    with pytest.raises(EmbeddingFailed):
+        vectors_of(one, "query", None)
+    one.fail_with(None)
+    for embedder in (one, two, one, two):
+        vectors_of(embedder, "query", None)
+    assert (one.embedded, two.embedded) == (["query"], ["query"])
 
 
-def test_threads_that_ask_for_one_value_at_once_make_it_once() -> None:
-    latest: LatestByOwner[str, int] = LatestByOwner(2)
-    owner, asked, answer = Owner(), threading.Event(), threading.Event()
-    made: list[int] = []
+@pytest.mark.parametrize("failure", [None, EmbeddingFailed()])
+def test_threads_that_ask_for_one_query_at_once_embed_it_once_or_until_it_succeeds(failure: Any) -> None:
+    embedder, asked, answer = FakeEmbedder(), threading.Event(), threading.Event()
+    embedder.fail_with(failure)
 
-    def make() -> int:
+    def wait(_texts: Sequence[str]) -> None:
         asked.set()
         answer.wait(10)
-        made.append(1)
-        return 7
 
+    embedder.before_embed = wait
     with ThreadPoolExecutor(2) as threads:
-        first = threads.submit(latest.get, owner, "a", make)
+        first = threads.submit(vectors_of, embedder, "query", None)
         asked.wait(10)
-        second = threads.submit(latest.get, owner, "a", make)
+        second = threads.submit(vectors_of, embedder, "query", None)
         answer.set()
-        assert (first.result(), second.result(), made) == (7, 7, [1])
-
-
-def test_who_waited_for_a_value_that_failed_makes_it() -> None:
-    latest: LatestByOwner[str, int] = LatestByOwner(2)
-    owner, asked, answer = Owner(), threading.Event(), threading.Event()
-
-    def fail() -> int:
-        asked.set()
-        answer.wait(10)
-        raise ZeroDivisionError
-
-    with ThreadPoolExecutor(2) as threads:
-        first = threads.submit(latest.get, owner, "a", fail)
-        asked.wait(10)
-        second = threads.submit(latest.get, owner, "a", lambda: 3)
-        answer.set()
-        with pytest.raises(ZeroDivisionError):
-            first.result()
-        assert second.result() == 3
+        failures = [first.exception(), second.exception()]
+    assert (failures, embedder.calls) == (([None, None], 1) if failure is None else ([failure, failure], 2))

@@ -11,15 +11,8 @@ from harness.rows import each_row
 
 from memorybase.errors import InvalidRequest
 from memorybase.queries.search import Features
-from memorybase.search.request import (
-    NEGATIONS,
-    OPERATORS,
-    Conditions,
-    SearchRequest,
-    checked_condition,
-    passes,
-    with_filters,
-)
+from memorybase.search.conditions import NEGATIONS, OPERATORS, Conditions, checked_condition
+from memorybase.search.request import SearchRequest, passes, with_filters
 
 SENT = datetime(2026, 11, 22, 10, 30, tzinfo=UTC)
 METADATA = {

@@ -9,33 +9,21 @@ import numpy as np
 from harness.rows import each_row
 from numpy.typing import NDArray
 
+from memorybase.search.bands import BANDS, FAIR, GOOD, MIN_SCORE, STRONG, WEAK, Band, band_of
+from memorybase.search.part_weights import KIND, PARTS, SIGNALS_OF, PartWeights, part_of, shares_by_part
 from memorybase.search.scoring import (
-    BANDS,
     DEFAULT,
     ENOUGH_EVIDENCE,
     EVIDENCE,
-    FAIR,
     FEW,
     FLOOR,
-    GOOD,
     KEPT,
     KEPT_COVERED,
-    KIND,
-    MIN_SCORE,
     NEAR,
     NEAR_AMONG_FEW,
-    PARTS,
     SIGNALS,
-    SIGNALS_OF,
-    STRONG,
-    WEAK,
-    Band,
-    PartWeights,
-    band_of,
     is_near_among_few,
-    part_of,
     scores_of,
-    shares_by_part,
 )
 
 

@@ -18,13 +18,14 @@ from starlette.requests import Request
 from api.web.corrections import is_outdated, notes
 from api.web.playground import code, shown
 from api.web.playground.asked import Asked, Setting
+from api.web.playground.compare import moves
 from api.web.playground.decided import CORRECTS, REPEATS, REPLACES, REPLIES, Decision, Other
 from api.web.rendering import address, render
-from api.web.views import playground
 from memorybase import errors
 from memorybase.keyword_index.analyzer import analyzer
+from memorybase.search.bands import GOOD, WEAK
 from memorybase.search.hits import CorrectionOf, Hit
-from memorybase.search.scoring import GOOD, WEAK, PartWeights
+from memorybase.search.part_weights import PartWeights
 
 ENGLISH = analyzer("english")
 ASKED = Asked(
@@ -338,7 +339,7 @@ class TestCorrections:
 
 def test_moves_name_each_moved_new_and_gone_result() -> None:
     one, two, three, four = (UUID(int=number) for number in range(4))
-    of_a, of_b = playground.moves([one, two, three], [two, four, one])
+    of_a, of_b = moves([one, two, three], [two, four, one])
     assert of_b == {two: "▲1", four: "new", one: "▼2"}
     assert of_a == {one: "▼2", two: "▲1", three: "gone"}
 

@@ -10,6 +10,8 @@ import sys
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from memorybase_client.private_files import write_private
+
 
 @dataclass(frozen=True, slots=True)
 class LocalStack:
@@ -43,15 +45,7 @@ def note(stack: LocalStack) -> None:
     """Let this user's clients find the stack; the latest one wins. Raises OSError or RuntimeError."""
     directory = state_dir()
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    scratch = directory / f".stack.json.{os.getpid()}"
-    try:
-        descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - the mode
-            file.write(json.dumps(asdict(stack)) + "\n")
-        scratch.replace(directory / "stack.json")
-    except OSError:
-        scratch.unlink(missing_ok=True)
-        raise
+    write_private(directory / "stack.json", json.dumps(asdict(stack)) + "\n")
 
 
 def forget(stack: LocalStack) -> None:

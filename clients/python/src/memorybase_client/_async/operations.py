@@ -293,20 +293,6 @@ class AsyncOperations(AsyncTransport):
         call = Call("GET", f"/runs/{segment(run_id, 'run_id')}", params={"flow_id": flow_id})
         return await self._call(call, models.RunView)
 
-    async def receive_traces(
-        self, flow_id: str | UUID, *, resourceSpans: Sequence[models.ResourceSpans | Mapping[str, Any]] | None = None
-    ) -> models.TracesAnswer:
-        """Capture the conversations in OpenTelemetry spans of model calls, as JSON or protobuf. Each message is
-        stored once, however many spans repeat it. Answers as OTLP says.
-
-        flow_id: A UUID, or the id that the caller chose.
-        resourceSpans: Spans, by the resource that they come from.
-        """
-        call = Call(
-            "POST", f"/flows/{segment(flow_id, 'flow_id')}/traces", content=json_of({"resourceSpans": resourceSpans})
-        )
-        return await self._call(call, models.TracesAnswer)
-
     def list_memory_bases(
         self,
         *,
@@ -3120,6 +3106,20 @@ class AsyncOperations(AsyncTransport):
         """
         call = Call("POST", f"/memories/{segment(memory_base_id, 'memory_base_id')}/map")
         return await self._call(call, models.MapView)
+
+    async def receive_traces(
+        self, flow_id: str | UUID, *, resourceSpans: Sequence[models.ResourceSpans | Mapping[str, Any]] | None = None
+    ) -> models.TracesAnswer:
+        """Capture the conversations in OpenTelemetry spans of model calls, as JSON or protobuf. Each message is
+        stored once, however many spans repeat it. Answers as OTLP says.
+
+        flow_id: A UUID, or the id that the caller chose.
+        resourceSpans: Spans, by the resource that they come from.
+        """
+        call = Call(
+            "POST", f"/flows/{segment(flow_id, 'flow_id')}/traces", content=json_of({"resourceSpans": resourceSpans})
+        )
+        return await self._call(call, models.TracesAnswer)
 
     def list_webhooks(
         self, *, page: int | None = None, size: int | None = None, offset: int | None = None, cursor: str | None = None

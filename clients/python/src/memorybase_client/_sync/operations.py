@@ -293,20 +293,6 @@ class Operations(Transport):
         call = Call("GET", f"/runs/{segment(run_id, 'run_id')}", params={"flow_id": flow_id})
         return self._call(call, models.RunView)
 
-    def receive_traces(
-        self, flow_id: str | UUID, *, resourceSpans: Sequence[models.ResourceSpans | Mapping[str, Any]] | None = None
-    ) -> models.TracesAnswer:
-        """Capture the conversations in OpenTelemetry spans of model calls, as JSON or protobuf. Each message is
-        stored once, however many spans repeat it. Answers as OTLP says.
-
-        flow_id: A UUID, or the id that the caller chose.
-        resourceSpans: Spans, by the resource that they come from.
-        """
-        call = Call(
-            "POST", f"/flows/{segment(flow_id, 'flow_id')}/traces", content=json_of({"resourceSpans": resourceSpans})
-        )
-        return self._call(call, models.TracesAnswer)
-
     def list_memory_bases(
         self,
         *,
@@ -3116,6 +3102,20 @@ class Operations(Transport):
         """
         call = Call("POST", f"/memories/{segment(memory_base_id, 'memory_base_id')}/map")
         return self._call(call, models.MapView)
+
+    def receive_traces(
+        self, flow_id: str | UUID, *, resourceSpans: Sequence[models.ResourceSpans | Mapping[str, Any]] | None = None
+    ) -> models.TracesAnswer:
+        """Capture the conversations in OpenTelemetry spans of model calls, as JSON or protobuf. Each message is
+        stored once, however many spans repeat it. Answers as OTLP says.
+
+        flow_id: A UUID, or the id that the caller chose.
+        resourceSpans: Spans, by the resource that they come from.
+        """
+        call = Call(
+            "POST", f"/flows/{segment(flow_id, 'flow_id')}/traces", content=json_of({"resourceSpans": resourceSpans})
+        )
+        return self._call(call, models.TracesAnswer)
 
     def list_webhooks(
         self, *, page: int | None = None, size: int | None = None, offset: int | None = None, cursor: str | None = None

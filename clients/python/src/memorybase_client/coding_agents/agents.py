@@ -1,0 +1,106 @@
+"""The coding agents: where each keeps its settings, and the entries that are added to them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memorybase_client.coding_agents.events import Json
+
+SCRIPT = Path(__file__).with_name("hook.py")
+# Also where the script was before it was part of the client.
+OURS = re.compile(r"memorybase(_client|[/\\]integrations)[/\\]coding_agents[/\\]hook\.py")
+
+TIMEOUT_SECONDS = 5  # a hook ends itself long before; the agent's own limit is for a machine that hangs
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A hook to add. `matcher` chooses which of these events it runs for."""
+
+    event: str
+    matcher: str | None = None
+    timeout: int = TIMEOUT_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """A coding agent.
+
+    grouped   a hook stands in a group with its matcher, as in Claude Code; else directly below its event
+    fields    what the settings file must have besides the hooks
+    note      what the user has to do after the installation
+    """
+
+    name: str
+    settings: Path
+    hooks: tuple[Hook, ...]
+    grouped: bool
+    fields: Mapping[str, Any]
+    note: str
+
+    def entry(self, hook: Hook, config: Path) -> Json:
+        """The entry of a hook in the settings. `|| exit 0`: without the script Python's exit code is 2, and with that
+        the agent would refuse every prompt."""
+        words = [sys.executable, "-I", "-S", str(SCRIPT), "--config", str(config), self.name]
+        command: Json = {"command": f"{shlex.join(words)} || exit 0", "timeout": hook.timeout}
+        if not self.grouped:
+            return command
+        group: Json = {} if hook.matcher is None else {"matcher": hook.matcher}
+        return {**group, "hooks": [{"type": "command", **command}]}
+
+
+# A resumed session has its context already.
+NEW_SESSION = "startup|clear|compact"
+
+
+def agents() -> dict[str, Agent]:
+    """Every agent, by name, with the settings of this user."""
+    home = Path.home()
+    claude = user_directory("CLAUDE_CONFIG_DIR", home / ".claude")
+    codex = user_directory("CODEX_HOME", home / ".codex")
+    shared = (Hook("SessionStart", NEW_SESSION), Hook("UserPromptSubmit"), Hook("Stop"), Hook("PreCompact"))
+    every = (
+        Agent(
+            "claude-code",
+            claude / "settings.json",
+            (*shared, Hook("SessionEnd")),
+            True,
+            {},
+            "It takes effect in the next session.",
+        ),
+        Agent(
+            # Codex allows a hook at the end of a session 3 seconds, and warns of more.
+            "codex",
+            codex / "hooks.json",
+            (*shared, Hook("SessionEnd", timeout=3)),
+            True,
+            {},
+            "Codex runs new hooks only after you trust them: open /hooks in Codex.",
+        ),
+        Agent(
+            "cursor",
+            home / ".cursor" / "hooks.json",
+            tuple(
+                map(
+                    Hook,
+                    ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse", "preCompact", "stop", "sessionEnd"),
+                )
+            ),
+            False,
+            {"version": 1},
+            "Cursor reloads the file by itself. It recalls at the start of a session only.",
+        ),
+    )
+    return {agent.name: agent for agent in every}
+
+
+def user_directory(variable: str, default: Path) -> Path:
+    """A directory of the user that a variable may move."""
+    return Path(os.environ.get(variable) or default).expanduser()

@@ -1,0 +1,206 @@
+"""New messages of a transcript, or of an event that has its text itself, posted to memory."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from typing import BinaryIO
+from urllib.parse import quote
+
+from memorybase_client.coding_agents import memory
+from memorybase_client.coding_agents.events import MAX_TEXT, SAID, Json, as_text, digest
+from memorybase_client.coding_agents.files import read_json, remove, write_json
+from memorybase_client.coding_agents.given import record_given, take_given
+from memorybase_client.coding_agents.memory import Away, Refused
+from memorybase_client.coding_agents.transcripts import READERS
+
+FLUSH_SECONDS = 5.0  # agents run the stop hook before the answer is in their transcript
+MAX_LINE_BYTES = 8_000_000  # a longer line of a transcript is a tool's output, and skipped
+MAX_RESULT = 4_000  # characters of a tool's arguments or result, if they are kept
+BATCH_MESSAGES = 50
+BATCH_CHARS = 100_000
+MAX_PLACES = 2_000  # in transcripts
+
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)")
+
+
+def send_text(config: Json, event: Json) -> int:
+    """Capture a text that came with the event itself. Cursor's ids: the conversation and the generation."""
+    if not event["text"].strip() or not event["turn"]:
+        return 0
+    what = "user" if event["role"] == "user" else digest(event["text"])[:16]
+    entry = {"role": event["role"], "id": f"{event['turn']}:{what}", "text": event["text"], "timestamp": event["at"]}
+    return post(config, event, event["turn"], [message_of(event, entry, [])])
+
+
+def send_transcript(config: Json, event: Json, until: float) -> int:
+    """Capture what is new in the event's transcript. Waits until the answer that the event names is there."""
+    patience = time.monotonic() + float(config.get("flush_seconds", FLUSH_SECONDS))
+    capture = Capture(config, event)
+    if not event["said"] and not os.path.exists(event["transcript"]):
+        return 0  # a session that ended before anything was said
+    while True:
+        capture.read(until)
+        if not event["said"] or capture.answer[:SAID] == event["said"] or time.monotonic() > patience:
+            break
+        time.sleep(0.1)
+    if event["said"] and not capture.answer:
+        raise Refused(f"no message was recognized in the transcript {event['transcript']}")
+    return capture.stored
+
+
+class Capture:
+    """Reads a transcript from where the last capture ended. The place is kept in a file, and may be lost: then the
+    transcript is sent again, and memory skips what it has."""
+
+    def __init__(self, config: Json, event: Json) -> None:
+        self.config, self.event, self.stored = config, event, 0
+        name = digest(f"{event['agent']} {event['transcript']}")[:32]
+        self._state_file = os.path.join(config["state_dir"], "transcripts", f"{name}.json")
+        self._state = read_json(self._state_file) or _first_place(os.path.dirname(self._state_file))
+        self._saved = self._state.get("offset")
+        self._entries = READERS[event["agent"]]
+        self._messages: list[Json] = []
+        self._given: list[tuple[str, Json]] = []  # to record, by run
+        self.answer = as_text(self._state.get("answer"))  # the beginning of the newest answer that was read
+
+    def read(self, until: float) -> None:
+        """Capture to the end of the file, or until the time is over."""
+        state = self._state
+        with open(self.event["transcript"], "rb") as file:
+            start = state.get("offset", 0)
+            file.seek(start if start <= os.fstat(file.fileno()).st_size else 0)
+            for line in lines(file):
+                if time.monotonic() > until:
+                    raise Away("the transcript was not read to its end in time; the next event continues")
+                for entry in self._entries(line, state.setdefault("context", {})):
+                    self._take(entry)
+                state["offset"] = file.tell()
+                chars = sum(len(message["content"] or "") for message in self._messages)
+                if len(self._messages) >= BATCH_MESSAGES or chars > BATCH_CHARS:
+                    self._flush()
+            self._flush()
+        for run, each in self._given:
+            with contextlib.suppress(Exception):  # a record is worth no repetition of what is captured
+                record_given(self.config, identity(self.event, run), each)
+        self._given.clear()
+
+    def _take(self, entry: Json) -> None:
+        calls = self._state.setdefault("tools", [])
+        if entry["role"] == "tool" and not self.config.get("tools"):
+            if entry.get("name") and entry["name"] not in calls:
+                calls.append(entry["name"])
+            return
+        if entry["role"] == "user" or not self._state.get("run"):  # a run is a user's message and what follows it
+            self._flush()
+            self._state["run"] = entry["id"]
+            self._given += ((entry["id"], each) for each in take_given(self.config, self.event, entry))
+        tools = calls[:] if entry["role"] == "assistant" else []
+        if entry["role"] == "assistant":
+            calls.clear()
+            self.answer = self._state["answer"] = entry["text"].strip()[:SAID]
+        self._messages.append(message_of(self.event, entry, tools))
+
+    def _flush(self) -> None:
+        if self._messages:
+            self.stored += post(self.config, self.event, self._state["run"], self._messages)
+            self._messages = []
+        if self._state.get("offset") != self._saved:
+            write_json(self._state_file, self._state)
+            self._saved = self._state.get("offset")
+
+
+def _first_place(folder: str) -> Json:
+    """The place in a new transcript: its beginning. Forgets the oldest places if there are too many."""
+    if os.path.isdir(folder) and len(os.listdir(folder)) > MAX_PLACES:
+        paths = sorted((os.path.join(folder, name) for name in os.listdir(folder)), key=os.path.getmtime)
+        for path in paths[: -MAX_PLACES // 2]:
+            remove(path)
+    return {}
+
+
+def lines(file: BinaryIO) -> Iterator[Json]:
+    """The lines that are objects. A line that is still being written is none yet: the next capture begins before it."""
+    while line := file.readline(MAX_LINE_BYTES):
+        is_long = len(line) == MAX_LINE_BYTES and not line.endswith(b"\n")
+        while is_long and line and not line.endswith(b"\n"):
+            line = file.readline(MAX_LINE_BYTES)
+        value = None
+        if not is_long:
+            with contextlib.suppress(ValueError, RecursionError):
+                value = json.loads(line)
+        if isinstance(value, dict):
+            yield value
+
+
+def message_of(event: Json, entry: Json, tools: list[str]) -> Json:
+    """An entry of a transcript as a message of the API."""
+    metadata = {
+        "agent": event["agent"],
+        "cwd": entry.get("cwd") or event["cwd"],
+        "project": event["project"],
+        "branch": entry.get("branch") or event["branch"],
+        "model": entry.get("model") or event["model"],
+        "tools": tools,
+    }
+    message = {
+        "id": identity(event, entry["id"]),
+        "role": entry["role"],
+        "content": clean(entry["text"], MAX_TEXT),
+        "metadata": {name: value for name, value in metadata.items() if value},
+    }
+    if _MOMENT.fullmatch(as_text(entry.get("timestamp"))):
+        message["timestamp"] = entry["timestamp"]
+    if entry["role"] == "tool":
+        message["content"] = clean(entry["text"], MAX_RESULT)
+        message["tool_call_id"] = entry["call"][:128]
+        if entry.get("name"):  # the call itself, as the assistant's
+            function = {"name": entry["name"], "arguments": message["content"]}
+            made = {"id": message.pop("tool_call_id"), "type": "function", "function": function}
+            message.update(role="assistant", content=None, tool_calls=[made], is_output=False)
+    return message
+
+
+def identity(event: Json, name: str) -> str:
+    """An id that is unique within the flow: a forked session copies lines with their ids."""
+    full = f"{event['agent']}:{event['session']}:{name}"
+    return full if len(full) <= 128 else f"{event['agent']}:{digest(full)}"
+
+
+def clean(text: str, limit: int) -> str:
+    """Text that every database stores."""
+    text = text.replace("\x00", "").encode("utf-8", "replace").decode()
+    return text if len(text) <= limit else text[:limit] + "\n[cut off]"
+
+
+def post(config: Json, event: Json, run: str, messages: list[Json]) -> int:
+    """Capture messages of a run, and return the number of new ones. If memory refuses some, the others are captured.
+    Raises Away, and Refused if it refuses all."""
+    body = {
+        "session_id": event["session"][:128],
+        "run_id": identity(event, run),
+        "on_conflict": "keep",
+        "end_user_id": config.get("end_user"),
+        "messages": messages,
+    }
+    try:
+        status, answer = memory.call(config, f"/v1/flows/{quote(config['flow'], safe='')}/runs", body)
+    except Exception as error:
+        raise Away(f"memory does not answer at {config['url']} ({type(error).__name__})") from error
+    if status in (200, 201):
+        return sum(bool(message.get("created")) for message in answer["messages"])
+    problem = answer.get("error") if isinstance(answer, dict) else None
+    reason = f"memory answered {status} {problem.get('code') if isinstance(problem, dict) else ''}".strip()
+    if status >= 500 or status in (401, 403, 404, 408, 429):
+        raise Away(reason)
+    stored = []
+    for message in messages if len(messages) > 1 else []:
+        with contextlib.suppress(Refused):
+            stored.append(post(config, event, run, [message]))
+    if not stored:
+        raise Refused(reason)
+    return sum(stored)

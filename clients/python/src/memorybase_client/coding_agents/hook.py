@@ -1,0 +1,77 @@
+"""The hook that a coding agent runs. The standard library only, Python 3.9 or later.
+
+    python -I -S hook.py --config FILE AGENT      an event, as JSON on standard input
+    python -I -S hook.py --config FILE --drain    in the background: send the spool's entries
+
+Where the package is on the path, `python -m memorybase_client.coding_agents.hook` is the same. It never delays or stops
+the agent. An event is written to the spool, a file each, and sent by a background process. Recall ends at a deadline,
+without output. The exit code is always 0, because 2 would block the agent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import threading
+
+if not __package__:  # run by its path, and -S leaves the path without packages
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+
+from memorybase_client.coding_agents import hosts, spool
+from memorybase_client.coding_agents.events import Json, read_event
+from memorybase_client.coding_agents.files import read_json
+
+DEADLINE_SECONDS = 0.2  # of a hook, from its start; the interpreter takes about 50 ms before
+MAX_EVENT_BYTES = 4_000_000
+
+
+def main(arguments: list[str]) -> None:
+    """Run one hook, or drain the spool. Does not return."""
+    try:
+        config = load_config(arguments[1])
+        if arguments[2] == "--drain":
+            spool.drain(config)
+            os._exit(0)
+    except Exception:
+        os._exit(0)
+    deadline = Deadline(float(config.get("deadline_seconds", DEADLINE_SECONDS)))
+    text = ""
+    with contextlib.suppress(Exception):
+        event = read_event(arguments[2], json.loads(sys.stdin.buffer.read(MAX_EVENT_BYTES)))
+        text = hosts.answer(config, event)
+    deadline.answer(text)
+
+
+def load_config(path: str) -> Json:
+    """The configuration that `memorybase hooks install` wrote."""
+    config = read_json(path)
+    return {**config, "path": os.path.abspath(path), "spool": os.path.join(config["state_dir"], "spool")}
+
+
+class Deadline:
+    """Ends this process with exit code 0 when the time is over, whatever it waits for. An answer that came in time is
+    written whole."""
+
+    def __init__(self, seconds: float) -> None:
+        self._once = threading.Lock()
+        timer = threading.Timer(seconds, self._over)
+        timer.daemon = True
+        timer.start()
+
+    def _over(self) -> None:
+        if self._once.acquire(blocking=False):
+            os._exit(0)
+
+    def answer(self, text: str) -> None:
+        """Write the text and end the process."""
+        if not self._once.acquire(blocking=False):
+            threading.Event().wait()  # the other thread ends the process
+        with contextlib.suppress(OSError):
+            os.write(1, text.encode())
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

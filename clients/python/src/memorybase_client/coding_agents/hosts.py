@@ -1,0 +1,99 @@
+"""What each agent's events are answered with. A function of the table returns the text to print."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+
+from memorybase_client.coding_agents import spool
+from memorybase_client.coding_agents.events import MAX_TEXT, SAID, Json, as_text, entry_of
+
+
+def answer(config: Json, event: Json) -> str:
+    """Answer an event; empty for one that is not for us."""
+    # Cursor also runs the hooks of Claude Code's settings, and a subagent's conversation is not the user's.
+    is_cursors = "cursor_version" in event and event["agent"] != "cursor"
+    action = None if is_cursors or event.get("agent_id") else HOSTS[event["agent"]].get(event["name"])
+    return "" if action is None else action(config, event)
+
+
+# Claude Code and Codex: their transcripts have every message, and the run to which recalled memories are recorded.
+
+
+def _start(config: Json, event: Json) -> str:
+    from memorybase_client.coding_agents.recall import recall_project
+
+    _send_rest(config)
+    return _context(event, recall_project(config, event, keep=True))
+
+
+def _prompt(config: Json, event: Json) -> str:
+    from memorybase_client.coding_agents.recall import recall_prompt
+
+    return _context(event, recall_prompt(config, event))
+
+
+def _context(event: Json, text: str) -> str:
+    output = {"hookEventName": event["name"], "additionalContext": text}
+    return json.dumps({"hookSpecificOutput": output}) if text else ""
+
+
+def _transcript(config: Json, event: Json) -> str:
+    if event.get("transcript_path"):
+        said = as_text(event.get("last_assistant_message")).strip()[:SAID]
+        spool.spool(config, entry_of(event, said=said))
+        spool.start_drain(config)
+    return ""
+
+
+# Cursor: its events have the texts; its transcript has no ids.
+
+
+def _cursor_start(config: Json, event: Json) -> str:
+    from memorybase_client.coding_agents.recall import recall_project
+
+    _send_rest(config)
+    text = recall_project(config, event, keep=False)  # it recalls before it names a turn
+    return json.dumps({"additional_context": text}) if text else ""
+
+
+def _cursor_prompt(config: Json, event: Json) -> str:
+    spool.spool(config, entry_of(event, role="user", text=as_text(event.get("prompt"))[:MAX_TEXT]))
+    return '{"continue": true}'
+
+
+def _cursor_response(config: Json, event: Json) -> str:
+    spool.spool(config, entry_of(event, role="assistant", text=as_text(event.get("text"))[:MAX_TEXT]))
+    return _cursor_end(config, event)
+
+
+def _cursor_end(config: Json, _: Json) -> str:
+    spool.start_drain(config)
+    return ""
+
+
+def _send_rest(config: Json) -> None:
+    """Send what an earlier session left."""
+    if os.path.isdir(config["spool"]) and os.listdir(config["spool"]):
+        spool.start_drain(config)
+
+
+Events = dict[str, Callable[[Json, Json], str]]
+
+_TRANSCRIBED: Events = {
+    "SessionStart": _start,
+    "UserPromptSubmit": _prompt,
+    "Stop": _transcript,
+    "PreCompact": _transcript,
+    "SessionEnd": _transcript,
+}
+_CURSOR: Events = {
+    "sessionStart": _cursor_start,
+    "beforeSubmitPrompt": _cursor_prompt,
+    "afterAgentResponse": _cursor_response,
+    "preCompact": _cursor_end,
+    "stop": _cursor_end,
+    "sessionEnd": _cursor_end,
+}
+HOSTS = {"claude-code": _TRANSCRIBED, "codex": _TRANSCRIBED, "cursor": _CURSOR}

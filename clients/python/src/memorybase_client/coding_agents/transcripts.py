@@ -1,0 +1,91 @@
+"""Lines of the agents' transcripts as messages."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from memorybase_client.coding_agents.events import Json, as_text, digest
+
+_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
+# What an agent writes as a user's message although no user typed it.
+_NOT_TYPED = re.compile(r"<(command-|local-command-|bash-|ide_|task-notification|user-prompt-submit-hook)")
+NOT_SAID = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")
+
+
+def claude_entries(line: Json, _: Json) -> Iterator[Json]:
+    """Claude Code: {uuid, type, message} a line. Lines of subagents, summaries and notes are skipped."""
+    message, kind, queued = line.get("message"), line.get("type"), line.get("attachment")
+    queued = queued if kind == "attachment" and isinstance(queued, dict) else {}
+    if (queued.get("type"), queued.get("commandMode", "prompt")) == ("queued_command", "prompt"):
+        kind, message = "user", {"content": queued.get("prompt")}  # typed while the agent was at work
+    if kind not in ("user", "assistant") or not isinstance(message, dict) or not isinstance(line.get("uuid"), str):
+        return
+    if any(line.get(mark) for mark in NOT_SAID):
+        return
+    common = {
+        name: line.get(key) for name, key in (("timestamp", "timestamp"), ("cwd", "cwd"), ("branch", "gitBranch"))
+    }
+    common["model"] = message.get("model")
+    content = message.get("content")
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    blocks = [block for block in parts if isinstance(block, dict)] if isinstance(parts, list) else []
+    typed = [_typed(as_text(block.get("text"))) for block in blocks if block.get("type") == "text"]
+    text = "\n\n".join(part for part in typed if part)
+    if text:
+        yield {"role": kind, "id": line["uuid"], "text": text, **common}
+    for block in blocks:
+        call = as_text(block.get("id")) or as_text(block.get("tool_use_id"))
+        named = {"role": "tool", "id": f"{line['uuid']}:{call}", "call": call, **common}
+        if block.get("type") == "tool_use":
+            yield {**named, "name": as_text(block.get("name")), "text": json.dumps(block.get("input"))}
+        elif block.get("type") == "tool_result":
+            yield {**named, "text": _flat(block.get("content"))}
+
+
+def _typed(text: str) -> str:
+    """The text without what the agent added; empty if that is all."""
+    text = _REMINDER.sub("", text).strip()
+    return "" if _NOT_TYPED.match(text) else text
+
+
+def _flat(content: Any) -> str:
+    """The text of a content that is a string or a list of parts."""
+    if isinstance(content, list):
+        return "\n".join(as_text(part.get("text")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else "" if content is None else json.dumps(content)
+
+
+CODEX_SAID = {"user_message": "user", "agent_message": "assistant", "UserMessage": "user", "AgentMessage": "assistant"}
+
+
+def codex_entries(line: Json, context: Json) -> Iterator[Json]:
+    """Codex: {timestamp, type, payload} a line. What was said is in events: completed items with ids, or, in older
+    threads, messages without. The model's items repeat it among instructions; only tool calls are taken from them."""
+    kind, payload = line.get("type"), line.get("payload")
+    if not isinstance(payload, dict):
+        return
+    if kind == "turn_context":
+        context["model"] = payload.get("model")
+    common = {"timestamp": line.get("timestamp"), "model": context.get("model")}
+    what = payload.get("type")
+    if kind == "event_msg":
+        said = payload.get("item") if what == "item_completed" else payload
+        said = said if isinstance(said, dict) else {}
+        role = CODEX_SAID.get(as_text(said.get("type")))
+        text = _typed(as_text(said.get("message")) or _flat(said.get("content")))
+        if role and text:
+            name = as_text(said.get("id")) or digest(f"{line.get('timestamp')} {role} {text}")[:32]
+            yield {"role": role, "id": name, "text": text, **common}
+    elif kind == "response_item" and isinstance(payload.get("call_id"), str):
+        call = {"role": "tool", "call": payload["call_id"], **common}
+        if as_text(what).endswith("_output"):
+            yield {**call, "id": f"{payload['call_id']}:result", "text": _flat(payload.get("output"))}
+        elif as_text(what).endswith("_call"):
+            given = payload.get("arguments") or payload.get("input") or payload.get("action")
+            yield {**call, "id": payload["call_id"], "name": as_text(payload.get("name")) or what, "text": _flat(given)}
+
+
+READERS: dict[str, Callable[[Json, Json], Iterator[Json]]] = {"claude-code": claude_entries, "codex": codex_entries}

@@ -1,0 +1,82 @@
+"""Whether one statement tells a change of what another one says."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from memorybase.search.corrections import chains
+from memorybase.search.corrections.chains import Known
+from memorybase.search.corrections.statements import (
+    Statement,
+    Value,
+)
+from memorybase.search.corrections.values import Kind, is_same
+
+# Minimum cosine of two statements, when the later one says that something changed and both values share a unit; when it
+# says so and nothing else connects the values; when it does not say so and the values share a unit.
+CHANGED = 0.37
+CHANGED_WITHOUT_UNIT = 0.45
+UNCHANGED = 0.68
+
+
+class Change(NamedTuple):
+    """The value of the earlier statement and that of the later one, as they were written."""
+
+    kind: Kind
+    was: str
+    now: str
+    was_key: str
+    now_key: str
+
+
+def change(older: Statement, newer: Statement, likeness: float, known: Known) -> Change | None:
+    """The change from one statement to the other; `known` are the values that the speaker stated before.
+
+    The last values count: "from 70 % to 90 %" states 90 %.
+    """
+    pairs = [
+        (was, now)
+        for now in reversed(newer.values)
+        for was in reversed(older.values)
+        if now.kind == was.kind and now.asserted and _is_other(was, now, newer, known)
+    ]
+    tells_change = newer.tells_change or newer.tells_return
+    for was, now in pairs:
+        if _is_connected(was, now, newer) and likeness >= (CHANGED if tells_change else UNCHANGED):
+            return _changed(was, now)
+    for was, now in pairs:
+        if tells_change and likeness >= _needed(was, now):
+            return _changed(was, now)
+    return None
+
+
+def _is_other(was: Value, now: Value, newer: Statement, known: Known) -> bool:
+    """Whether the value is new, or holds again."""
+    if known.holds(now.key) or (now.kind != "name" and is_same(was.key, chains.current(newer, now.kind))):
+        return False
+    return not known.is_replaced(now.key) or chains.returns(was, now, newer)
+
+
+def _is_connected(was: Value, now: Value, newer: Statement) -> bool:
+    """Whether both have one unit, or the later statement names the earlier value: "40 now instead of 20"."""
+    if now.kind in {"date", "time", "percent"} or was.unit_stems & now.unit_stems:
+        return True
+    return was.key in {value.key for value in newer.values}
+
+
+def _needed(was: Value, now: Value) -> float:
+    if was.unit_stems and now.unit_stems:
+        return float("inf")  # three hours and twelve problems are no change
+    return CHANGED if now.kind == "name" else CHANGED_WITHOUT_UNIT
+
+
+def _changed(was: Value, now: Value) -> Change:
+    """Both values as written, with the unit that they share."""
+    shared = was.unit_stems & now.unit_stems
+    return Change(now.kind, _shown(was, shared), _shown(now, shared), was.key, now.key)
+
+
+def _shown(value: Value, shared: Collection[str]) -> str:
+    last = max((at for at, (_, stem) in enumerate(value.units, 1) if stem in shared), default=0)
+    return " ".join([value.shown, *(word for word, _ in value.units[:last] if word)])
