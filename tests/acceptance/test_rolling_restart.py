@@ -100,7 +100,9 @@ def stack(
         values={
             SWEEP: 0.5,
             LOCK: 4.0,
-            "memorybase.settings.Settings.chroma_timeout_seconds": 60.0,  # a busy machine is no outage
+            # A busy machine is no outage, and no job that hangs.
+            "memorybase.settings.Settings.chroma_timeout_seconds": 60.0,
+            "worker.process.DRAIN_SECONDS": PATIENCE,
         },
     ) as built:
         built.start(built.api, built.sweeper)
@@ -247,7 +249,7 @@ def test_a_worker_that_is_killed_while_it_drains_loses_nothing(stack: Topology, 
 
 
 def test_processes_that_are_replaced_under_load_lose_nothing_and_hand_over_at_once(
-    stack: Topology, tmp_path: Path
+    stack: Topology, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     base = stack.base(threshold=RUN_MESSAGES)
     numbers = count()
@@ -267,6 +269,7 @@ def test_processes_that_are_replaced_under_load_lose_nothing_and_hand_over_at_on
     for server in (*running, *sweepers):
         server.wait_until_it_answers()
     client = Client(str(stack.client.base_url))
+    request.addfinalizer(client.stop)
     client.start()
 
     for old in running:

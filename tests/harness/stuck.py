@@ -12,13 +12,16 @@ from harness.stack import EmbeddedStack
 from memorybase.database.engine import Database
 from memorybase.models import Heartbeat, IngestionJob, JobKind, Message, SessionProgress
 
+# A lease of the stack must be as long: the sweeper moves timestamps back that lie further ahead.
+SECONDS = 300
+
 
 def add_job(stack: EmbeddedStack, base: UUID, session: str, *, minutes: int = 0, **values: Any) -> UUID:
     """An active job for what waits of a session, which no worker takes; the messages and the job are so old. With
     `started_at` the worker runs it."""
     database = Database(f"sqlite:///{stack.data / 'memorybase.db'}", pool_size=1)
     now = datetime.now(UTC)
-    then, later = now - timedelta(minutes=minutes), now + timedelta(hours=1)
+    then, later = now - timedelta(minutes=minutes), now + timedelta(seconds=SECONDS)
     try:
         with database.transaction() as db:
             row = db.scalars(sa.select(SessionProgress).filter_by(memory_base_id=base, session_id=session)).one()

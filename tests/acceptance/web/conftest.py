@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from functools import cache
 
 import pytest
-from harness import running
+from harness import running, stuck
 from harness.browser import WIDE, Reader, SignedIn, chromium, new_context
 from harness.constants import PATIENT
 from harness.stack import KEY, EmbeddedStack
@@ -22,7 +22,8 @@ expect.set_options(timeout=60_000)
 @pytest.fixture(scope="package")
 def web_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
     stack = EmbeddedStack(tmp_path_factory.mktemp("web"))
-    stack.values |= PATIENT
+    stack.values |= PATIENT | {"memorybase.settings.Settings.sweep_seconds": 2.0}
+    stack.changes["MEMORYBASE_LEASE_SECONDS"] = str(stuck.SECONDS)  # what seems to wait must stay so
     with running(stack):
         yield stack
 
