@@ -344,7 +344,7 @@ class TestMove:
         for call in calls:
             known = other._find(ref)
             store._indexes.index(ref.id, anew=True)
-            assert other._known[ref.id] == known
+            assert other._known.get(ref.id) == known
             assert call()
             assert other._find(ref).home == known.home + 1
         assert len(own_tables(connection)) == 1

@@ -28,8 +28,11 @@ import yaml
 from harness.network.namespace import Namespace
 from harness.process import STOP_SECONDS, Server
 from harness.waiting import wait_until
+from memorybase import features
 from memorybase.database import migrate
 from memorybase.models import Base
+
+features.hooks()  # which declares their tables
 
 USER = "memorybase"
 _COMPOSE = yaml.safe_load((Path(__file__).parents[2] / "docker-compose.yml").read_text(encoding="utf-8"))
