@@ -197,10 +197,6 @@ def measure_here(url: str, captures: int) -> dict[str, Cost]:
             settings, database, InMemoryVectors(), FakeEmbedders(), InMemoryLocks(), InMemoryQueue(), features.hooks()
         )
         costs = Benchmark(services).run(captures)
-        if HAS_QUOTAS:
-            from memorybase.quotas import slices
-
-            slices.close(database)
         database.dispose()
     return costs
 

@@ -29,7 +29,8 @@ from memorybase.queries import messages as message_queries
 from memorybase.queries.deleted_messages import Deleted
 from memorybase.queries.ownership import share_bases
 from memorybase.queries.sessions import SessionRow
-from memorybase.quotas.charges import Charge, charged
+from memorybase.quotas.bounds import Caller
+from memorybase.quotas.charges import charge_messages, charged
 from memorybase.services import Services
 from memorybase.standing import index as standing
 from memorybase.telemetry import get_logger
@@ -98,7 +99,7 @@ def capture(services: Services, user_id: UUID, flow_id: UUID, request: CaptureRe
     if request.end_user_id is not None:
         check_id(request.end_user_id, "end_user_id")
     with metrics.CAPTURE_SECONDS.time(), tracing.span("capture", flow_id=str(flow_id), messages=len(request.messages)):
-        result = charged(services, user_id, lambda charge: _attempt(services, user_id, flow_id, request, charge))
+        result = charged(services, user_id, lambda caller: _attempt(services, user_id, flow_id, request, caller))
         job_ids = [str(state.job_id) for state in result.ingestion if state.job_id is not None]
         tracing.note(run_id=str(result.run_id), job_ids=job_ids)
     metrics.RUNS_CAPTURED.inc(len(request.by_run()))
@@ -107,19 +108,18 @@ def capture(services: Services, user_id: UUID, flow_id: UUID, request: CaptureRe
 
 
 def _attempt(
-    services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest, charge: Charge
+    services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest, caller: Caller
 ) -> CaptureResult:
     for is_first in (True, False):
         try:
-            return _capture(services, user_id, flow_id, request, charge, look_up_all=not is_first)
+            return _capture(services, user_id, flow_id, request, caller, look_up_all=not is_first)
         except errors.ConstraintViolated:
-            # A concurrent capture has stored one of these ids. Look all ids up this time.
-            charge.undo()
-    return _capture(services, user_id, flow_id, request, charge, look_up_all=True)
+            continue  # a concurrent capture has stored one of these ids: look all ids up this time
+    return _capture(services, user_id, flow_id, request, caller, look_up_all=True)
 
 
 def _capture(
-    services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest, charge: Charge, *, look_up_all: bool
+    services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest, caller: Caller, *, look_up_all: bool
 ) -> CaptureResult:
     of_runs = [(_caller_id(user_id, given), messages) for given, messages in request.by_run().items()]
     given_run = of_runs[-1][0]
@@ -134,7 +134,7 @@ def _capture(
         now = clock.now(db)  # read under the lock: captured_at rises with seq
         idempotency.bind_end_user(session, end_user_id)
         runs = [
-            idempotency.ensure_run(db, session, given, messages, now, key_id=charge.attributed_to)
+            idempotency.ensure_run(db, session, given, messages, now, key_id=caller.attributed_to)
             for given, messages in of_runs
         ]
         run_id, run_is_new = runs[-1]
@@ -152,7 +152,6 @@ def _capture(
         )
         messages, known, past, skipped = identified.messages, identified.known, identified.past, identified.skipped
         new = {row_id: message for row_id, message in messages.items() if row_id not in known and row_id not in skipped}
-        charge.messages(len(new), session.end_user_id)
         documents = dict(zip(identified.rows, analyzed, strict=True))
         links = _links(db, session, new, identified)
         first_seq = session.last_seq + 1
@@ -175,6 +174,7 @@ def _capture(
         if session != as_opened:
             sessions.save(db, session)
         ingestion = trigger(db, services, bases, session, now)
+        charge_messages(db, caller, len(new), session.end_user_id, now)
         engine.created(db, run_id=run_id, session_id=request.session_id)
     log.info("run_captured", run_id=str(run_id), flow_id=str(flow_id), messages=len(new), known=len(known))
     captured = _captured(identified, {row_id: first_seq + offset for offset, row_id in enumerate(new)})
