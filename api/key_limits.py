@@ -154,11 +154,6 @@ def job_in_path(asked: Asked) -> None:
         asked.limits.check_job(asked.db, asked.user_id, job_id)
 
 
-def label_in_path(asked: Asked) -> None:
-    for label_id in asked.uuids("path", "label_id"):
-        asked.limits.check_label(asked.db, asked.user_id, label_id)
-
-
 def statement_in_path(asked: Asked) -> None:
     """A statement of the key's flows and end user."""
     for statement_id in asked.uuids("path", "statement_id"):

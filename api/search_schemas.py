@@ -1,4 +1,4 @@
-"""Request bodies and answers of searches, and bodies of search weights and of labels."""
+"""Request bodies and answers of searches, and bodies of search weights."""
 
 from __future__ import annotations
 
@@ -163,22 +163,4 @@ class WeightsBody(Body):
     )
     half_life_days: HalfLife | None = Field(
         default=None, description="Of searches that set none; null: age does not count."
-    )
-
-
-class LabelBody(Body):
-    """A judgement of a message as an answer to a question."""
-
-    message_id: Identifier = Field(description="The message: a UUID or the caller's id.")
-    query: Stored = Field(min_length=1, description=f"The question, as it was searched. {QUERY_BOUND}")
-    right: bool = Field(description="Whether the message answers the question.")
-    flow_id: Identifier | None = Field(default=None, description="Its flow, if several flows have this message id.")
-    session_id: Identifier | None = Field(
-        default=None, description="The question was asked of this session only; null: of all."
-    )
-    end_user_id: Identifier | None = Field(
-        default=None, description="The question was asked of this end user's sessions only; null: of all."
-    )
-    settings: dict[str, Any] = Field(
-        default_factory=dict, description="Settings of the search that found the message: any JSON object."
     )

@@ -40,10 +40,11 @@ from memorybase.auth import api_keys
 from memorybase.database import migrate
 from memorybase.database.engine import Database
 from memorybase.ingestion import capture as ingestion
-from memorybase.ingestion.advance import WriteResult, advance
+from memorybase.ingestion.advance import advance
 from memorybase.ingestion.capture import CaptureRequest
 from memorybase.ingestion.claim import Claim, claim_job
 from memorybase.ingestion.lease import LeaseKeeper
+from memorybase.ingestion.settlement import WriteResult
 from memorybase.memory_bases.manage import NewMemoryBase, create_memory_base
 from memorybase.messages import NewMessage, normalise
 from memorybase.queries import ledger
@@ -166,8 +167,8 @@ class Benchmark:
                 flow_id=claim.flow_id,
                 session_id=claim.session_id,
                 capture=claim.capture,
-                from_seq=claim.from_seq,
-                to_seq=claim.to_seq,
+                from_seq=claim.job.from_seq,
+                to_seq=claim.job.to_seq,
             )
         held = [ledger.HeldMessage(message.id, message.version, 1) for message in messages]
         return WriteResult(held=held), messages[-1].id

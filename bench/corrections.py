@@ -35,7 +35,7 @@ from recalling import command, corpora
 from recalling.corpora import Conversation, Corpus, Question
 from recalling.loading import Loaded
 
-from memorybase.evaluation.metrics import Judged, judge, summarize
+from memorybase.features.lab.metrics import Judged, judge, summarize
 from memorybase.search.part_weights import KIND
 
 UPDATES = ("update", "knowledge_update", "contradiction_resolution")

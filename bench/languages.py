@@ -26,7 +26,7 @@ from harness.world import World, build_world
 from made.in_languages import in_languages
 
 from memorybase.embedding import Embedders
-from memorybase.evaluation.metrics import judge, summarize
+from memorybase.features.lab.metrics import judge, summarize
 from memorybase.models import Message, Posting
 from memorybase.search import search as answer
 from memorybase.search.request import SearchRequest

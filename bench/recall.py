@@ -33,8 +33,9 @@ from recalling.corpora import Conversation, Corpus, Question
 from recalling.loading import Loaded
 
 from memorybase.embedding import Embedders
-from memorybase.evaluation import JudgedCandidates, cross_validate, fit, fitting
-from memorybase.evaluation.metrics import Judged, Summary, difference, judge, summarize
+from memorybase.features.lab import fitting
+from memorybase.features.lab.fitting import JudgedCandidates, cross_validate, fit
+from memorybase.features.lab.metrics import Judged, Summary, difference, judge, summarize
 from memorybase.search.scoring import SIGNALS
 
 Mode = Literal["hybrid", "dense", "keyword"]

@@ -34,7 +34,7 @@ from recalling.corpora import Conversation, Corpus, Question
 from recalling.loading import Loaded
 
 from memorybase import wiring
-from memorybase.evaluation.calibration import Scored, bands, best_scores, calibration_error, cuts
+from memorybase.features.lab.calibration import Scored, bands, best_scores, calibration_error, cuts
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.services import Services
 from memorybase.settings import Settings

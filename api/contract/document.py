@@ -127,7 +127,6 @@ TAGS: list[dict[str, Any]] = [
     {"name": "facts", "description": "What a language model derives from messages: turn it on, list, search, delete."},
     {"name": "search", "description": "Search in one memory base, in several, in all of a flow, or in all."},
     {"name": "retention", "description": "Legal holds, and what expires: what would be deleted and what was."},
-    {"name": "labels", "description": "Which results are right or wrong for a question, to measure searches on."},
     {"name": "dify", "description": "Dify's External Knowledge API."},
     {"name": "knowledge bases", "description": "Named collections of documents, and those of memory bases."},
     {"name": "overview", "description": "Everything in one look, and what needs a person."},

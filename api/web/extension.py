@@ -1,12 +1,13 @@
-"""What a feature adds to the web page: views, a tab in the settings, and what fixes its problems on Home."""
+"""What a feature adds to the web page: views, tabs, a form in each result of the playground, and what fixes its
+problems on Home."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -15,8 +16,10 @@ from fastapi.responses import Response
 from memorybase import features
 from memorybase.operations.problems import FixAction, Problem, ProblemKind
 from memorybase.read_models.memory_bases import MemoryBaseView
+from memorybase.services import Services
 
 if TYPE_CHECKING:
+    from api.web.playground.asked import Asked
     from api.web.visits import Visit
 
 FEATURES = Path(features.__file__).parent
@@ -48,6 +51,15 @@ class MemoryTab:
     show: Callable[[Visit, MemoryBaseView], Awaitable[Response]]
 
 
+@dataclass(frozen=True, slots=True)
+class ResultForm:
+    """A form in each result of the playground, for keys that may write. `read` takes the ids of the flows and messages
+    that were found, and returns by message what `template` gets as `stored`."""
+
+    read: Callable[[Services, UUID, Asked, Collection[UUID], Collection[UUID]], Mapping[UUID, Any]]
+    template: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pages:
     """`tab`: the name and the label of a tab in the settings, whose page is /settings/NAME. Templates and static files
@@ -56,6 +68,7 @@ class Pages:
     router: APIRouter
     tab: tuple[str, str] | None = None
     memory_tab: MemoryTab | None = None
+    result_form: ResultForm | None = None
     problems: Mapping[ProblemKind, ProblemPage] = field(default_factory=dict)
 
 
@@ -72,6 +85,10 @@ def folders(kind: str) -> list[Path]:
 
 def memory_tabs() -> list[MemoryTab]:
     return [pages.memory_tab for pages in pages_of_features().values() if pages.memory_tab is not None]
+
+
+def result_forms() -> list[ResultForm]:
+    return [pages.result_form for pages in pages_of_features().values() if pages.result_form is not None]
 
 
 @cache

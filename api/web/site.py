@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.web import audited, deadlines, problems, same_origin, sign_in, visits
 from api.web.extension import folders
 from api.web.rendering import STATIC
-from api.web.views import ROUTERS
+from api.web.views import routers
 from memorybase import errors
 
 # Nothing inline, so that no text that a page shows can become a script or a style.
@@ -62,7 +62,7 @@ def mount(app: FastAPI) -> None:
     ]
     site.mount("/static", StaticFiles(directory=STATIC, packages=packages))
     site.include_router(sign_in.router)
-    for router in ROUTERS:
+    for router in routers():
         site.include_router(router)
     site.add_exception_handler(errors.Unauthorized, visits.redirect_to_sign_in)
     site.add_exception_handler(errors.MemorybaseError, problems.error_page)

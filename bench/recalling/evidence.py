@@ -15,7 +15,7 @@ from uuid import UUID
 
 import numpy as np
 
-from memorybase.evaluation.fitting import minimum
+from memorybase.features.lab.fitting import minimum
 from memorybase.queries import memory_bases
 from memorybase.search.request import SearchRequest
 from memorybase.search.scoring import ENOUGH_EVIDENCE, EVIDENCE, Evidence

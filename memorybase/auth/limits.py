@@ -36,9 +36,10 @@ class KeyLimits:
         """The flow, if the key is limited to one."""
         return next(iter(self.flow_ids)) if self.flow_ids is not None and len(self.flow_ids) == 1 else None
 
-    def check_flow(self, flow_id: UUID, sent: object) -> None:
-        if self.flow_ids is not None and flow_id not in self.flow_ids:
-            raise not_found("flow", sent)
+    def check_flow(self, flow_id: UUID | None, sent: object, kind: str = "flow") -> None:
+        """A flow, or something of it; None: there is no such thing. `kind` and `sent` name it."""
+        if flow_id is None or (self.flow_ids is not None and flow_id not in self.flow_ids):
+            raise not_found(kind, sent)
 
     def check_end_user(self, end_user_id: str | None, kind: str, sent: object) -> None:
         """Something of this end user, or of none: `kind` and `sent` name it."""
@@ -56,11 +57,6 @@ class KeyLimits:
         if found is None or (self.flow_ids is not None and found.flow_id not in self.flow_ids):
             raise not_found("job", job_id)
         self.check_end_user(found.end_user_id, "job", job_id)
-
-    def check_label(self, db: OrmSession, user_id: UUID, label_id: UUID) -> None:
-        flow_id = key_limits.flow_of_label(db, user_id, label_id)
-        if flow_id is None or (self.flow_ids is not None and flow_id not in self.flow_ids):
-            raise not_found("label", label_id)
 
     def check_standing_statement(self, db: OrmSession, user_id: UUID, statement_id: UUID) -> None:
         """Its flow, and its end user."""

@@ -17,7 +17,6 @@ from memorybase.cli import (
     backup,
     dead_letters,
     doctor,
-    evaluate,
     export_file,
     export_model,
     find_standing,
@@ -27,7 +26,6 @@ from memorybase.cli import (
     keys,
     listing,
     mcp,
-    models,
     partition,
     pause,
     priority,
@@ -41,7 +39,6 @@ from memorybase.cli import (
     sign_in,
     stack,
     top,
-    tune,
     workers,
 )
 from memorybase.features import EXTENSIONS
@@ -56,7 +53,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-# In the order of --help, by panel.
+# In the order of --help, by panel; commands of features follow.
 COMMANDS: dict[str, dict[str, Callable[..., object] | typer.Typer]] = {
     "Run": {
         "up": stack.up,
@@ -76,7 +73,7 @@ COMMANDS: dict[str, dict[str, Callable[..., object] | typer.Typer]] = {
         "reindex": reindex.reindex,
     },
     "Agents": {"mcp": mcp.mcp, "hooks": hooks.app},
-    "Search quality": {"evaluate": evaluate.evaluate, "tune": tune.tune, "models": models.app},
+    "Search quality": {},
     "Ingestion": {
         "pause": pause.pause,
         "resume": pause.resume,

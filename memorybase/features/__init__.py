@@ -7,10 +7,10 @@ and `commands.py` may import the shell that they are for; the other files import
 from __future__ import annotations
 
 from memorybase.extension import Extension, Hooks
-from memorybase.features import memory_map, trace_capture, webhooks
+from memorybase.features import lab, memory_map, trace_capture, webhooks
 
 # In the order in which their hooks run, their routes are found and their pages are shown.
-EXTENSIONS: tuple[Extension, ...] = (memory_map.EXTENSION, trace_capture.EXTENSION, webhooks.EXTENSION)
+EXTENSIONS: tuple[Extension, ...] = (lab.EXTENSION, memory_map.EXTENSION, trace_capture.EXTENSION, webhooks.EXTENSION)
 
 
 def hooks() -> tuple[Hooks, ...]:

@@ -11,8 +11,9 @@ notifies a worker. The Redis lock only saves work. Chroma is a projection. The c
 Read in this order:
 
     capture        1   store one run's messages in one short transaction
-    idempotency    1a  ids, fingerprints, replays and conflicts
-    edit           1b  edit a stored message
+    prepared       1a  what a message tells by itself, found before the transaction
+    idempotency    1b  place each message: new, known, changed or skipped; conflicts
+    edit           1c  edit a stored message
     trigger        2   decide whether a session has reached its threshold
     scheduler      3   insert the next job with its range; enqueue it after the commit
     flush          3a  ingest pending messages on request
@@ -23,8 +24,9 @@ Read in this order:
     vector_reuse   5a  copy vectors that another collection already has
     bisection      5b  find the message that makes a step fail
     repair         5c  make the store match the ledger and SQL (edits, deletes, audits)
-    advance        6   move the cursor, write the ledger, schedule the next job
-    build          6a  switch searches to a complete generation
+    settlement     6   what ends a job or queues it again: its rows, locked once, and every write
+    advance        6a  move the cursor, write the ledger, schedule the next job
+    build          6b  switch searches to a complete generation
     retry          7   the environment failed: back off, without counting an attempt
     lost_worker    7a  a worker died: fence it off, requeue its job, split the range, dead-letter
     recovery       8   the sweeper's part: expired leases, idle sessions, missing jobs, lost notifications

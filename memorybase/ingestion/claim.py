@@ -91,9 +91,7 @@ ClaimKey = tuple[UUID, int]  # job and epoch
 class Claim:
     """Everything a worker knows about the job that it holds."""
 
-    job_id: UUID
-    kind: JobKind
-    epoch: int
+    job: JobRow  # as it was claimed
     progress_id: UUID
     memory_base_id: UUID
     user_id: UUID
@@ -102,16 +100,10 @@ class Claim:
     renamed_from: tuple[str, ...]
     generation: int
     is_build: bool
-    from_seq: int
-    to_seq: int
     start_seq: int
-    audit: bool
     audit_at: datetime | None  # as it was scheduled before anything was read
     dirty: int  # the count of edits before anything was read
     job_cap: int | None
-    retried: bool  # an earlier attempt may have left chunks that are in no ledger
-    stored_chunks: int  # that the attempts before have stored, as far as is known
-    run_alone: bool  # a worker was lost on it: no other job may run with it
     capture: Capture
     embedding_model: str
     embedder: str
@@ -122,14 +114,19 @@ class Claim:
     span: tracing.Span | None = field(compare=False)  # of this attempt; None: traces are off
 
     @property
+    def retried(self) -> bool:
+        """Whether an attempt before may have left chunks that are in no ledger."""
+        return self.job.attempts > 1 or self.job.outages > 0
+
+    @property
     def continues(self) -> bool:
         """Whether an attempt before may have stored chunks."""
-        return self.retried or self.stored_chunks > 0
+        return self.retried or self.job.stored_chunks > 0
 
     @property
     def key(self) -> ClaimKey:
         """Job and epoch: a worker may lose a job and claim it again."""
-        return self.job_id, self.epoch
+        return self.job.id, self.job.epoch
 
 
 def new_claim(
@@ -141,9 +138,7 @@ def new_claim(
     span: tracing.Span | None,
 ) -> Claim:
     return Claim(
-        job_id=job.id,
-        kind=JobKind(job.kind),
-        epoch=progress.epoch,
+        job=job,
         progress_id=progress.id,
         memory_base_id=base.id,
         user_id=base.user_id,
@@ -152,16 +147,10 @@ def new_claim(
         renamed_from=tuple(progress.renamed_from or ()),
         generation=progress.generation,
         is_build=base.building is not None and progress.generation == base.building,
-        from_seq=job.from_seq,
-        to_seq=job.to_seq,
         start_seq=progress.start_seq,
-        audit=job.audit,
         audit_at=progress.audit_at,
         dirty=progress.dirty,
         job_cap=progress.job_cap,
-        retried=job.attempts > 1 or job.outages > 0,
-        stored_chunks=job.stored_chunks,
-        run_alone=job.run_alone,
         capture=Capture(generation.capture),
         embedding_model=generation.embedding_model,
         embedder=generation.embedder,

@@ -5,24 +5,22 @@ Every edit takes this path, from PATCH and from a capture with `on_conflict="upd
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
-from uuid import UUID
+from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.ingestion import scheduler
+from memorybase.ingestion.idempotency import Placed
 from memorybase.keyword_index import index
-from memorybase.messages import NewMessage, message_fingerprint, text_bytes
+from memorybase.messages import text_bytes
 from memorybase.models import Message
 from memorybase.queries import message_changes, summaries
-from memorybase.queries import messages as message_queries
 from memorybase.queries.jobs import JobRow
 from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.message_changes import NOBODY, Attribution
-from memorybase.queries.messages import KnownMessage
 from memorybase.queries.sessions import SessionRow
 from memorybase.services import Services
 from memorybase.standing import index as standing
@@ -30,35 +28,38 @@ from memorybase.standing import index as standing
 _CHANGED = ("content", "files", "tool_calls", "tool_call_id", "name", "status")
 
 
+class Edit(NamedTuple):
+    """New values of a message's fields, and who changed them."""
+
+    changes: Mapping[str, Any]
+    attribution: Attribution = NOBODY
+
+
 def update_changed(
     db: OrmSession,
     services: Services,
     bases: Sequence[BaseRow],
     session: SessionRow,
-    messages: Mapping[UUID, NewMessage],
-    known: Mapping[UUID, KnownMessage],
+    placed: Iterable[Placed],
     now: datetime,
     *,
     by: str | None = None,
 ) -> None:
-    """`on_conflict="update"`: edit each known message to the posted content. Raises MessageConflict."""
-    for message_id in known:
-        message = messages[message_id]
-        current = message_queries.message_by_id(db, message_id)
+    """`on_conflict="update"`: edit the stored messages that the posted ones change. Raises MessageConflict."""
+    for each in placed:
+        message, current = each.prepared.message, each.stored
         if current is None:
             continue
         is_ended = current.status != message.status  # such as a stream that was stopped, or a run that failed
-        if not is_ended and message_fingerprint(current) == message_fingerprint(message):
-            continue
         if current.role != message.role or (current.is_output != message.is_output and not is_ended):
             raise errors.MessageConflict(
                 "role and is_output of a message cannot change; nothing of this request was stored",
                 field="messages.id",
-                value=message_id if message.id is None else message.id.sent,
+                value=each.id if message.id is None else message.id.sent,
             )
         current.is_output, current.is_dialogue = message.is_output, message.is_dialogue
         changes = {name: getattr(message, name) for name in _CHANGED}
-        apply_edit(db, services, bases, session, current, changes, now, Attribution(by))
+        apply_edit(db, services, bases, session, current, Edit(changes, Attribution(by)), now)
 
 
 def apply_edit(
@@ -67,14 +68,14 @@ def apply_edit(
     bases: Sequence[BaseRow],
     session: SessionRow,
     message: Message,
-    changes: Mapping[str, Any],
+    edit: Edit,
     now: datetime,
-    attribution: Attribution = NOBODY,
 ) -> list[JobRow]:
     """Write the changed fields as a new version of the message, keep the former ones, and schedule the repairs.
 
     The caller holds the locks of the flow's memory bases and of the session.
     """
+    changes = edit.changes
     attributes = {name: "meta" if name == "metadata" else name for name in changes}
     former = {name: getattr(message, attributes[name]) for name in changes}
     former = {name: value for name, value in former.items() if value != changes[name]}
@@ -83,7 +84,7 @@ def apply_edit(
     message.version += 1
     message.edited_at = now
     if former:
-        message_changes.record(db, session, message, "edit", attribution, now, former)
+        message_changes.record(db, session, message, "edit", edit.attribution, now, former)
     if "content" in changes:
         message.text_bytes = text_bytes(message.content)
         index.replace(db, services, session, message)

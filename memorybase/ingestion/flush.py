@@ -16,7 +16,7 @@ from memorybase.database import clock
 from memorybase.described import Id, SessionId
 from memorybase.ingestion import lost_worker, scheduler
 from memorybase.models import JobState, MemoryBase
-from memorybase.queries import cursors, jobs, memory_bases, sessions
+from memorybase.queries import cursors, jobs, memory_bases, progress_rows, sessions
 from memorybase.queries.cursors import ProgressRow, SessionToFlush
 from memorybase.queries.jobs import JobRow
 from memorybase.queries.memory_bases import BaseRow
@@ -157,7 +157,7 @@ def _set_targets(services: Services, base_id: UUID, session_ids: Sequence[str]) 
         if base is None or base.deleting_at is not None:
             return 0
         living = sessions.lock_sessions(db, base.flow_id, session_ids)
-        cursors.set_targets(db, base, living)
+        progress_rows.set_targets(db, base, living)
         return len(living)
 
 
@@ -190,7 +190,7 @@ def _requeue_if_expired(
     db: OrmSession,
     services: Services,
     base: BaseRow,
-    locked: Sequence[ProgressRow],
+    locked: list[ProgressRow],
     active: JobRow,
     now: datetime,
 ) -> JobRow | None:
@@ -198,4 +198,4 @@ def _requeue_if_expired(
     row = next((each for each in locked if each.id == active.progress_id), None)
     if row is None or row.lease_until is None or row.lease_until >= now:
         return None
-    return lost_worker.requeue_job(db, services, base, row, now)
+    return lost_worker.requeue_job(db, services, base, locked, row, now)

@@ -117,16 +117,16 @@ class JobRunner:
             # This job cannot run here. Run other waiting jobs now: theirs may be behind many stale notifications.
             self.run_waiting()
             return first
-        if first.kind == JobKind.REPAIR:
+        if first.job.kind == JobKind.REPAIR:
             step = partial(repair.repair, self._services, first, self._keeper, self._turn())
             return self._end(first, step, wrote=True)
         batch = Batch(self._services, self._keeper)
         batch.add(first)
-        if first.run_alone:
+        if first.job.run_alone:
             self._embed_and_store(batch).result()
         else:
             self._ingest(batch)
-        return self._outcomes[first.job_id]
+        return self._outcomes[first.job.id]
 
     def run_waiting(self) -> None:
         self._ingest(self._claim_waiting())
@@ -210,7 +210,7 @@ class JobRunner:
             with self._services.database.reading() as db:
                 waiting = jobs.waiting_jobs(db, clock.now(db), limit=MAX_BATCH_JOBS)
             for row in waiting:
-                claim = self._claim(jobs.row_of(row).message())
+                claim = self._claim(row.message())
                 if isinstance(claim, JobOutcome):
                     continue
                 job = batch.add(claim)
@@ -243,14 +243,14 @@ class JobRunner:
             if not job.ended:
                 job.ended = True
                 outcome = self._end(job.claim, partial(self._advance, job), wrote=job.started)
-                self._outcomes[job.claim.job_id] = outcome
+                self._outcomes[job.claim.job.id] = outcome
 
     def _advance(self, job: JobWork) -> None:
         advance(self._services, job.claim, self._keeper, job.result(), cursor_id=job.cursor_id)
 
     def _end(self, claim: Claim, last_step: Callable[[], None], *, wrote: bool) -> JobOutcome:
         """Do the job's last step. If it fails, postpone the job, or drop it if the claim is lost."""
-        with tracing.within([claim.span]), _bound(claim):
+        with tracing.within([claim.span]), _bound(claim.job.message()):
             outcome = JobOutcome.DONE
             failed: Exception | None = None
             try:
@@ -305,7 +305,7 @@ def _log_long_jobs(started: Sequence[JobWork]) -> None:
     for job in started:
         messages, chunks = job.totals
         if chunks > SLICE_CHUNKS:
-            with _bound(job.claim):
+            with _bound(job.claim.job.message()):
                 log.info("long_job_started", messages=messages, chunks=chunks, stored=job.stored_chunks)
 
 
@@ -331,5 +331,5 @@ def _postpone_or_drop(services: Services, claim: Claim, error: Exception, *, wro
     return JobOutcome.POSTPONED if retry_at else JobOutcome.LOST
 
 
-def _bound(job: JobMessage | Claim) -> AbstractContextManager[None]:
-    return bound(job_id=str(job.job_id), memory_base_id=str(job.memory_base_id), kind=str(job.kind))
+def _bound(message: JobMessage) -> AbstractContextManager[None]:
+    return bound(job_id=str(message.job_id), memory_base_id=str(message.memory_base_id), kind=message.kind)

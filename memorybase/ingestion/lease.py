@@ -88,7 +88,7 @@ class LeaseKeeper:
         """Let the next renewal write how many chunks are stored, if they are more than before this attempt."""
         with self._mutex:
             held_claim = self._held.get(claim.key)
-            if held_claim is not None and stored_chunks > claim.stored_chunks:
+            if held_claim is not None and stored_chunks > claim.job.stored_chunks:
                 held_claim.stored_chunks = stored_chunks
 
     def begin_embedding(self, totals: Sequence[tuple[Claim, Totals]]) -> set[ClaimKey]:
@@ -158,15 +158,15 @@ class LeaseKeeper:
         try:
             return step()
         except errors.DatabaseUnavailable:
-            log.warning("lease_renewal_failed", job_ids=[str(each.claim.job_id) for each in held])
+            log.warning("lease_renewal_failed", job_ids=[str(each.claim.job.id) for each in held])
         except Exception:  # a thread's edge: without it the worker would lose every claim, unseen
-            log.exception("lease_renewal_failed", job_ids=[str(each.claim.job_id) for each in held])
+            log.exception("lease_renewal_failed", job_ids=[str(each.claim.job.id) for each in held])
         return None
 
     def _renew(self, held: Sequence[HeldClaim], *, wait: bool) -> set[ClaimKey]:
         """Renew these leases in one transaction; those that it renewed. After a power cut there is no worker either, so
         that no renewal waits for the disk."""
-        claims = {(each.claim.progress_id, each.claim.epoch): each.claim.key for each in held}
+        claims = {(each.claim.progress_id, each.claim.job.epoch): each.claim.key for each in held}
         if not claims:
             return set()
         with self._services.database.transaction(durable=False) as db:
@@ -201,11 +201,11 @@ class LeaseKeeper:
     def _extend_lock(self, held_claim: HeldClaim, lock: HeldLock) -> None:
         try:
             if not lock.extend() and not self._is_dropped(held_claim.claim):
-                log.warning("session_lock_lost", job_id=str(held_claim.claim.job_id))
+                log.warning("session_lock_lost", job_id=str(held_claim.claim.job.id))
                 held_claim.lock = None
         except errors.LockUnavailable:
             # The claim in SQL decides; the lock only saves work.
-            log.warning("session_lock_unreachable", job_id=str(held_claim.claim.job_id))
+            log.warning("session_lock_unreachable", job_id=str(held_claim.claim.job.id))
 
 
 @dataclass(slots=True)
@@ -225,13 +225,10 @@ def release(services: Services, claim: Claim, *, wrote: bool) -> None:
     """Release the lease of a claim that ended without an advance. Best effort: the lease expires anyway."""
     try:
         with services.database.transaction() as db:
-            now = clock.now(db)
-            cursors.release_lease(
-                db,
-                progress_id=claim.progress_id,
-                epoch=claim.epoch,
-                audit_at=audit_time(now, services.settings) if wrote else None,
-                written_as=claim.session_id,
-            )
+            progress = cursors.lock_row(db, claim.progress_id)
+            if progress is not None:
+                audit_at = audit_time(clock.now(db), services.settings) if wrote else None
+                epoch = claim.job.epoch
+                cursors.release_lease(db, progress, epoch=epoch, audit_at=audit_at, written_as=claim.session_id)
     except errors.DatabaseUnavailable:
-        log.warning("lease_release_failed", job_id=str(claim.job_id))
+        log.warning("lease_release_failed", job_id=str(claim.job.id))

@@ -28,11 +28,10 @@ from memorybase import errors, tracing
 from memorybase.embedding import Embedder, chunking
 from memorybase.embedding.compatibility import check_writable
 from memorybase.ingestion import vector_reuse
-from memorybase.ingestion.advance import WriteResult
 from memorybase.ingestion.bisection import PROBE_TEXT, faulty, probe_model, probe_store
 from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.lease import LeaseKeeper
-from memorybase.ingestion.retry import describe
+from memorybase.ingestion.settlement import WriteResult, describe
 from memorybase.messages import message_text
 from memorybase.queries import dead_letters
 from memorybase.queries import messages as message_queries
@@ -77,7 +76,6 @@ class JobWork:
     done: WriteResult = field(default_factory=WriteResult)
     started: bool = False  # chunks may have been written to the store
     left: int = 0  # pieces to store
-    stored_chunks: int = 0
     ended: bool = False
     error: Exception | None = None  # an environment failure or ClaimLost: the job cannot end now
 
@@ -92,6 +90,10 @@ class JobWork:
         if self.left:
             raise GaveWay(self.stored_chunks)
         return self.done
+
+    @property
+    def stored_chunks(self) -> int:
+        return sum(len(item.stored) for item in self.items)
 
     @property
     def totals(self) -> Totals:
@@ -190,8 +192,8 @@ class Batch:
                 flow_id=claim.flow_id,
                 session_id=claim.session_id,
                 capture=claim.capture,
-                from_seq=claim.from_seq,
-                to_seq=claim.to_seq,
+                from_seq=claim.job.from_seq,
+                to_seq=claim.job.to_seq,
             )
             settled = dead_letters.settled_dead_letters(db, claim.progress_id, [message.id for message in messages])
         job.cursor_id = messages[-1].id if messages else None
@@ -218,9 +220,8 @@ class Batch:
         # An attempt that was cut off may not have verified the last chunks that it wrote.
         kept = [(item, chunk.index) for item in job.items for chunk in item.chunks]
         kept = [(item, index) for item, index in kept if (item.message.id, index) in found.own]
-        for item, index in kept[: job.claim.stored_chunks]:
+        for item, index in kept[: job.claim.job.stored_chunks]:
             item.stored.add(index)
-            job.stored_chunks += 1
         for message_id, packed in found.tokens.items():
             by_id[message_id].tokens = packed
 
@@ -322,9 +323,7 @@ class Batch:
     def _record_stored(self, piece: Piece) -> None:
         item, job = piece.item, piece.job
         item.left -= 1
-        new = {chunk.index for chunk in piece.chunks} - item.stored
-        item.stored |= new
-        job.stored_chunks += len(new)
+        item.stored |= {chunk.index for chunk in piece.chunks}
         self._keeper.note_progress(job.claim, job.stored_chunks)
         if item.left:
             return

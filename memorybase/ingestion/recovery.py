@@ -13,6 +13,7 @@ from memorybase.database import clock, engine
 from memorybase.database.due import change_if_due
 from memorybase.ingestion import lost_worker, scheduler
 from memorybase.queries import cursors, jobs, memory_bases, sessions
+from memorybase.queries.jobs import JobRow
 from memorybase.services import Services
 
 SWEEP_LIMIT = 200  # rows of each kind in one pass; the next pass follows in seconds
@@ -36,9 +37,12 @@ def requeue(services: Services, progress_id: UUID, *, dead_owner: str | None = N
         # All rows of the session, since the next job may be scheduled. A sweeper does not wait for locks.
         generations = [base.serving, base.building]
         wait = dead_owner is not None
-        if not cursors.try_lock_rows(db, base.id, generations, found.session_id, wait=wait):
+        rows = cursors.try_lock_rows(db, base.id, generations, found.session_id, wait=wait)
+        if rows is None:
             return False
-        progress = cursors.lock_row(db, progress_id, skip_locked=True)
+        # If it is not among them, the session was renamed since, or the generation was replaced.
+        progress = next((row for row in rows if row.id == progress_id), None)
+        progress = progress or cursors.lock_row(db, progress_id, skip_locked=True)
         now = clock.now(db)
         if progress is None or progress.lease_until is None:
             return False
@@ -49,7 +53,7 @@ def requeue(services: Services, progress_id: UUID, *, dead_owner: str | None = N
             # Before the notification: until the dead worker's lock expires, the session would be busy.
             base_id, session_id = base.id, progress.session_id
             engine.after_commit(db, lambda: services.locks.free(base_id, session_id))
-        lost_worker.requeue_job(db, services, base, progress, now, stopped=stopped)
+        lost_worker.requeue_job(db, services, base, rows, progress, now, stopped=stopped)
     return True
 
 
@@ -127,11 +131,12 @@ def enqueue_waiting(services: Services) -> int:
 
 def _enqueue_waiting(db: OrmSession, services: Services, now: datetime, notified_before: datetime | None) -> int:
     waiting = jobs.jobs_to_notify(db, now, notified_before=notified_before, limit=SWEEP_LIMIT)
-    for job in waiting:
-        pause = deadlines.NOTIFY_AFTER_SECONDS * 2 ** min(job.notify_count, 16)
-        job.notify_count += 1
-        job.notified_at = now
-        job.notify_at = now + timedelta(seconds=min(pause, deadlines.NOTIFY_MAX_SECONDS))
+    jobs.set_notified(db, {job.id: now + _notify_pause(job) for job in waiting}, now)
     if waiting:
-        scheduler.enqueue_after_commit(db, services, [jobs.row_of(job) for job in waiting])
+        scheduler.enqueue_after_commit(db, services, waiting)
     return len(waiting)
+
+
+def _notify_pause(job: JobRow) -> timedelta:
+    pause = deadlines.NOTIFY_AFTER_SECONDS * 2 ** min(job.notify_count, 16)
+    return timedelta(seconds=min(pause, deadlines.NOTIFY_MAX_SECONDS))

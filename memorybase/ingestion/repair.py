@@ -9,10 +9,10 @@ from uuid import UUID
 
 from memorybase import errors
 from memorybase.database import engine
-from memorybase.ingestion import advance, pipeline, scheduler
-from memorybase.ingestion.build import complete_build
+from memorybase.ingestion import pipeline, scheduler
 from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.lease import LeaseKeeper
+from memorybase.ingestion.settlement import Settlement, WriteResult
 from memorybase.queries import cursors, dead_letters, ledger, messages, residues, token_vectors
 from memorybase.queries.ledger import HeldMessage
 from memorybase.queries.messages import CountedMessage
@@ -48,7 +48,7 @@ def repair(services: Services, claim: Claim, keeper: LeaseKeeper, must_give_way:
 
     Raises ClaimLost, EnvironmentFailure, GaveWay.
     """
-    audit = _audit(services, claim) if claim.audit else StoreDifference([], set())
+    audit = _audit(services, claim) if claim.job.audit else StoreDifference([], set())
     difference = _difference(services, claim, audit.lost)
     done = pipeline.write_messages(services, claim, difference.write, keeper, must_give_way)
     written = set(_chunk_ids(claim, done.held))
@@ -82,7 +82,7 @@ def _difference(services: Services, claim: Claim, lost: set[UUID]) -> LedgerDiff
             session_id=claim.session_id,
             capture=claim.capture,
             start_seq=claim.start_seq,
-            cursor_seq=claim.from_seq,
+            cursor_seq=claim.job.from_seq,
             also=sorted(lost)[:limit],  # the next audit finds the rest
             limit=limit,
             max_bytes=scheduler.JOB_MAX_BYTES,
@@ -159,13 +159,13 @@ def _record(
     claim: Claim,
     keeper: LeaseKeeper,
     difference: LedgerDifference,
-    done: advance.WriteResult,
+    done: WriteResult,
     *,
     has_deleted: bool,
 ) -> None:
     with services.database.transaction() as db:
-        advanced = advance.compare_and_set(db, claim, to_seq=claim.from_seq, cursor_id=None)
-        progress, now = advanced.progress, advanced.now
+        settlement = Settlement.advancing(db, services, claim, to_seq=claim.job.from_seq, cursor_id=None)
+        progress = settlement.progress
         failed = {failure.message_id for failure in done.failures}
         removed = [*difference.deleted, *(held for held in difference.replaced if held.message_id in failed)]
         ledger.delete(db, progress.id, [held.message_id for held in removed])
@@ -176,7 +176,7 @@ def _record(
             "total_processed": progress.total_processed - len(removed),
             "total_chunks": progress.total_chunks - sum(held.chunks for held in removed),
         }
-        if claim.audit and difference.complete and progress.audit_at in (None, claim.audit_at):
+        if claim.job.audit and difference.complete and progress.audit_at in (None, claim.audit_at):
             # Any other audit was asked for since, and may be for a write that came after this one read the store.
             changes |= {"audit_at": None, "renamed_from": None}
         if difference.complete:
@@ -184,7 +184,5 @@ def _record(
             changes["repaired"] = max(progress.repaired, claim.dirty)
         cursors.update(db, progress, **changes)
         engine.after_commit(db, lambda: keeper.drop(claim))
-        advance.finish(db, services, claim, advanced, done)
-        if claim.is_build:
-            complete_build(db, services, advanced.base, now)
+        settlement.advance(claim, done)
     log.info("store_repaired", written=len(done.held), removed=len(difference.deleted))

@@ -16,8 +16,8 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import deadlines, tracing
 from memorybase.database import engine
 from memorybase.ingestion import fair_order
-from memorybase.models import Capture, JobKind, Priority
-from memorybase.queries import cursors, distillations, jobs, memory_bases
+from memorybase.models import JobKind, Priority
+from memorybase.queries import cursors, distillations, jobs, memory_bases, progress_rows
 from memorybase.queries import messages as message_queries
 from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.jobs import JobRow
@@ -34,11 +34,13 @@ SESSIONS_SCHEDULED_AT_ONCE = 100  # in the transaction of one request
 
 
 class JobRange(NamedTuple):
-    """The end of a job's range, the number of counted messages in it, and its cost in the fair order."""
+    """What a new job covers."""
 
+    kind: JobKind
     to_seq: int
-    total: int
-    cost: int
+    total: int = 0  # counted messages
+    cost: int = 0  # in the fair order
+    audit: bool = False
 
 
 def write_row(base: BaseRow, rows: Iterable[ProgressRow]) -> ProgressRow | None:
@@ -75,15 +77,12 @@ def schedule_next(
     for progress in sorted(base_rows, key=lambda row: row.generation != base.serving):
         audit = progress.audit_at is not None and progress.audit_at <= now
         if audit or progress.dirty > progress.repaired:
-            nothing_new = JobRange(progress.cursor_seq, 0, 0)
-            return _insert(db, services, base, progress, JobKind.REPAIR, nothing_new, now, audit=audit)
+            nothing_new = JobRange(JobKind.REPAIR, progress.cursor_seq, audit=audit)
+            return _insert(db, services, base, progress, nothing_new, now)
     written = write_row(base, base_rows)
     if base.paused_at is not None or written is None or written.target_seq <= written.cursor_seq:
         return None
-    generation = memory_bases.projection(db, base, written.generation)
-    kind = JobKind.INGEST if written.generation == base.serving else JobKind.REGENERATE
-    covered = next_range(db, written, generation.capture)
-    return _insert(db, services, base, written, kind, covered, now)
+    return _insert(db, services, base, written, _next_range(db, base, written), now)
 
 
 def schedule_sessions(db: OrmSession, services: Services, base: BaseRow, now: datetime) -> list[JobRow]:
@@ -92,14 +91,14 @@ def schedule_sessions(db: OrmSession, services: Services, base: BaseRow, now: da
     return [job for row in pending if (job := schedule_next(db, services, base, [row], now))]
 
 
-def next_range(db: OrmSession, progress: ProgressRow, capture: Capture) -> JobRange:
+def _next_range(db: OrmSession, base: BaseRow, progress: ProgressRow) -> JobRange:
     """The next range toward the target: limited in counted messages and in bytes, but at least one message."""
     at_most = min(JOB_MAX_MESSAGES, progress.job_cap or JOB_MAX_MESSAGES)
     sizes = message_queries.sizes_after(
         db,
         flow_id=progress.flow_id,
         session_id=progress.session_id,
-        capture=capture,
+        capture=memory_bases.projection(db, base, progress.generation).capture,
         after_seq=progress.cursor_seq,
         to_seq=progress.target_seq,
         at_most=at_most + 1,
@@ -107,9 +106,9 @@ def next_range(db: OrmSession, progress: ProgressRow, capture: Capture) -> JobRa
     messages = message_queries.count_within(sizes[:at_most], JOB_MAX_BYTES)
     # If all fit, the job ends at the target, beyond messages after the last counted one.
     to_seq = progress.target_seq if messages == len(sizes) else sizes[messages - 1].seq
-    return JobRange(
-        to_seq, messages, max(messages, sum(each.text_bytes for each in sizes[:messages]) // BYTES_OF_A_MESSAGE)
-    )
+    kind = JobKind.INGEST if progress.generation == base.serving else JobKind.REGENERATE
+    cost = sum(each.text_bytes for each in sizes[:messages]) // BYTES_OF_A_MESSAGE
+    return JobRange(kind, to_seq, messages, max(messages, cost))
 
 
 def _insert(
@@ -117,11 +116,8 @@ def _insert(
     services: Services,
     base: BaseRow,
     progress: ProgressRow,
-    kind: JobKind,
     covered: JobRange,
     now: datetime,
-    *,
-    audit: bool = False,
 ) -> JobRow | None:
     generation = memory_bases.projection(db, base, progress.generation)
     job = jobs.insert_job(
@@ -129,22 +125,22 @@ def _insert(
         memory_base_id=base.id,
         progress_id=progress.id,
         session_id=progress.session_id,
-        kind=kind,
+        kind=covered.kind,
         generation=progress.generation,
         from_seq=progress.cursor_seq,
         to_seq=covered.to_seq,
         cursor_id=progress.cursor_id,
         embedder=generation.embedder,
         chunker=generation.chunker,
-        audit=audit,
+        audit=covered.audit,
         total=covered.total,
         available_at=now,
-        virtual_time=virtual_time(db, base, kind, covered.cost),
+        virtual_time=virtual_time(db, base, covered.kind, covered.cost),
         notified_at=now,
         notify_at=now + timedelta(seconds=deadlines.NOTIFY_AFTER_SECONDS),
         created_at=now,
         # For a range the request that last moved the target, whoever schedules it; for a repair what schedules it.
-        traceparent=tracing.traceparent() if kind == JobKind.REPAIR else progress.traceparent,
+        traceparent=tracing.traceparent() if covered.kind == JobKind.REPAIR else progress.traceparent,
     )
     if job is not None:
         enqueue_after_commit(db, services, [job])
@@ -245,7 +241,7 @@ def schedule_all_pending(
 
 def _insert_row(db: OrmSession, base: BaseRow, session: SessionRow) -> list[ProgressRow]:
     """All rows of the session, locked, after that of the write generation was inserted."""
-    cursors.ensure_rows(db, base, [session.session_id])
+    progress_rows.ensure_rows(db, base, [session.session_id])
     return cursors.lock_rows(db, [base.id], session.session_id)
 
 

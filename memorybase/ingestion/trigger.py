@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import tracing
 from memorybase.described import MemoryBaseId
 from memorybase.ingestion import scheduler
-from memorybase.queries import cursors, jobs, memory_bases, messages
+from memorybase.queries import cursors, jobs, memory_bases, messages, progress_rows
 from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.sessions import SessionRow
@@ -46,7 +46,7 @@ def trigger(
     locked = cursors.lock_rows(db, [base.id for base in automatic], session.session_id)
     untracked = [base for base in automatic if scheduler.write_row(base, locked) is None]
     for base in untracked:
-        cursors.ensure_rows(db, base, [session.session_id])
+        progress_rows.ensure_rows(db, base, [session.session_id])
     if untracked:
         locked = cursors.lock_rows(db, [base.id for base in automatic], session.session_id)
     return [_trigger_base(db, services, base, locked, session, now) for base in automatic]

@@ -7,7 +7,7 @@ embedded. After a restore, vectors of the backup are copied too.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -48,26 +48,8 @@ class ReusedVectors(NamedTuple):
 def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: Pieces) -> ReusedVectors:
     """Vectors that earlier attempts and other generations have of the same messages. Never fails on the store: chunks
     can be embedded."""
-    versions = {message.id: message.version for message, _ in pieces}
     identity = reusable_identity(embedder, claim.embedder)
-    with services.database.reading() as db:
-        sources = ledger.sources(
-            db,
-            progress_id=claim.progress_id,
-            embedder=identity,
-            chunker=claim.chunker,
-            versions=versions,
-            limit=MAX_SOURCES,
-        )
-        tokens: dict[UUID, bytes] = {}
-        if sources and claim.token_encoding is not None:
-            tokens = token_vectors.of_other_generations(
-                db,
-                progress_id=claim.progress_id,
-                embedder=identity,
-                encoding=claim.token_encoding,
-                versions=versions,
-            )
+    sources, tokens = _look_up(services, claim, identity, {message.id: message.version for message, _ in pieces})
     found: dict[ChunkKey, NDArray[np.float32]] = {}
     own: set[ChunkKey] = set()
     away: set[str] = set()
@@ -91,6 +73,31 @@ def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: 
     if found:
         log.info("vectors_reused", chunks=len(found))
     return ReusedVectors(found, tokens, own)
+
+
+def _look_up(
+    services: Services, claim: Claim, identity: str, versions: Mapping[UUID, int]
+) -> tuple[list[ledger.ChunkCollection], dict[UUID, bytes]]:
+    """Other generations that hold these messages, and the token vectors that they have of them."""
+    with services.database.reading() as db:
+        sources = ledger.sources(
+            db,
+            progress_id=claim.progress_id,
+            embedder=identity,
+            chunker=claim.chunker,
+            versions=versions,
+            limit=MAX_SOURCES,
+        )
+        if not sources or claim.token_encoding is None:
+            return sources, {}
+        tokens = token_vectors.of_other_generations(
+            db,
+            progress_id=claim.progress_id,
+            embedder=identity,
+            encoding=claim.token_encoding,
+            versions=versions,
+        )
+    return sources, tokens
 
 
 def _own_chunks(claim: Claim, pieces: Pieces) -> ledger.ChunkCollection:

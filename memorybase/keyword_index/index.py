@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.keyword_index import analyzer
 from memorybase.keyword_index.analyzer import Document
 from memorybase.keyword_index.languages import OF_CODE
-from memorybase.messages import NewMessage, message_text
+from memorybase.messages import message_text
 from memorybase.models import Message
 from memorybase.queries import keyword_index as postings
 from memorybase.queries import messages as message_queries
@@ -59,16 +59,11 @@ def label_languages(label: str | None) -> set[str]:
 
 
 def analyze(services: Services, role: str, content: Any) -> Document:
-    """A message as it is indexed; only user and assistant messages have terms."""
+    """A message as it is indexed; only user and assistant messages have terms. Analyze before the transaction begins,
+    so that a long text does not extend its locks."""
     if role not in ("user", "assistant"):
         return _NO_TERMS
     return analyzer.analyzer(services.settings.keyword_language).document(message_text(content))
-
-
-def analyze_all(services: Services, messages: Iterable[NewMessage]) -> list[Document]:
-    """A document for each message. Analyze before the transaction begins, so that a long text does not extend its
-    locks."""
-    return [analyze(services, message.role, message.content) for message in messages]
 
 
 def columns(document: Document) -> dict[str, int]:
@@ -81,15 +76,12 @@ def columns(document: Document) -> dict[str, int]:
     }
 
 
-def add(
-    db: OrmSession, session: SessionRow, rows: Sequence[Mapping[str, Any]], documents: Mapping[UUID, Document]
-) -> None:
-    """Index newly inserted messages, given as rows."""
+def add(db: OrmSession, session: SessionRow, messages: Sequence[tuple[Mapping[str, Any], Document]]) -> None:
+    """Index newly inserted messages, given as rows with their documents."""
     new_postings: list[tuple[int, int, int]] = []
     names: set[str] = set()
-    spoken = _new_languages(session, (documents[row["id"]] for row in rows))
-    for row in rows:
-        document = documents[row["id"]]
+    spoken = _new_languages(session, (document for _, document in messages))
+    for row, document in messages:
         if not document.counts:
             continue
         names |= analyzer.name_words(row["sender_name"])

@@ -123,9 +123,8 @@ def _act_in_sessions(
         taken = [job for job in takeable if job.progress_id in rows]
         if action is JobAction.RETRY:
             for job in taken:
-                job.available_at = job.notify_at = job.notified_at = now
-            db.flush()
-            scheduler.enqueue_after_commit(db, services, [jobs.row_of(job) for job in taken])
+                jobs.update(db, job, available_at=now, notify_at=now, notified_at=now)
+            scheduler.enqueue_after_commit(db, services, taken)
         else:
             jobs.cancel_jobs(db, [job.id for job in taken], now, "cancelled by request")
             for job in taken:

@@ -3,7 +3,7 @@
 A new memory base with history, a regenerate, its abandonment, a change of the idle rule, and turning distillation on or
 off each start one. The request does the first page, which covers a small flow; the sweeper continues, also after a
 process was killed. Between two pages a capture inserts the row of its own session, as the page would have:
-`cursors.ensure_rows`.
+`progress_rows.ensure_rows`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
 from memorybase.models import Preparation, PreparationKind
-from memorybase.queries import cursors, distillations, jobs, memory_bases, preparations, sessions
+from memorybase.queries import cursors, distillations, jobs, memory_bases, preparations, progress_rows, sessions
 from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.preparations import PreparationKey
 from memorybase.services import Services
@@ -83,7 +83,7 @@ def _steps(
     return {
         PreparationKind.HISTORY: lambda _: None,
         PreparationKind.ALL: partial(_make_due, db, base, now),
-        PreparationKind.SKIP: partial(cursors.ensure_rows, db, base),
+        PreparationKind.SKIP: partial(progress_rows.ensure_rows, db, base),
         PreparationKind.BUILD: partial(_build, db, base, now),
         PreparationKind.ABANDON: partial(_abandon, db, base, preparation.generation, now),
         PreparationKind.IDLE: partial(cursors.recheck_idle_sessions, db, base, now),
@@ -94,14 +94,14 @@ def _steps(
 
 
 def _build(db: OrmSession, base: BaseRow, now: datetime, session_ids: Sequence[str]) -> None:
-    cursors.copy_to_build(db, base, session_ids)
+    progress_rows.copy_to_build(db, base, session_ids)
     # Those of a capture since then are the build's own.
     stale = (jobs.waits_to_ingest(), jobs.not_of_generation(cursors.write_generation(base)))
     jobs.cancel_jobs_of_sessions(db, base.id, session_ids, now, "superseded by a regenerate", *stale)
 
 
 def _abandon(db: OrmSession, base: BaseRow, abandoned: int, now: datetime, session_ids: Sequence[str]) -> None:
-    cursors.move_pending(db, base, abandoned, session_ids)
+    progress_rows.move_pending(db, base, abandoned, session_ids)
     jobs.cancel_jobs_of_sessions(db, base.id, session_ids, now, ABANDONED, jobs.of_generation(abandoned))
 
 
@@ -112,6 +112,6 @@ def _make_due(db: OrmSession, base: BaseRow, now: datetime, session_ids: Sequenc
     counted = sessions.with_counted(db, base.flow_id, session_ids, generation.capture)
     # For the messages of a capture that ran during the creation and did not see the memory base.
     idle_due_at = now + timedelta(seconds=base.idle_after) if base.auto_capture and base.idle_after else None
-    cursors.set_targets(
+    progress_rows.set_targets(
         db, base, counted, idle_due_at=idle_due_at, skipped_before=None if days is None else now - timedelta(days=days)
     )

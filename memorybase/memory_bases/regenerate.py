@@ -184,7 +184,7 @@ def cancel_job(services: Services, user_id: UUID, job_id: UUID) -> None:
             raise not_found("job", job_id)
         # Read again: a rename before the lock gave it another session id, and none comes after it.
         locked = cursors.lock_rows(db, [base.id], jobs.session_of(db, job_id))
-        job = jobs.lock_job(db, job_id)
+        job = jobs.lock_row(db, job_id)
         if job is None or job.state not in (JobState.QUEUED, JobState.RUNNING):
             raise errors.Conflict("The job has ended", field="job_id", value=job_id)
         # Any job of a build abandons it, even a repair: a stuck build may have no other job left.

@@ -49,7 +49,6 @@ from memorybase.models.curation import MessageChange, RestorableMessage
 from memorybase.models.facts import Distillation, DistillationDay, DistillationUsage, Fact, FactSource
 from memorybase.models.jobs import DeadLetter, EmbeddingUsage, Heartbeat, IngestionJob, LedgerEntry, TokenVectors
 from memorybase.models.knowledge import Document, KnowledgeBase
-from memorybase.models.labels import SearchLabel
 from memorybase.models.memory_bases import Generation, MemoryBase, PlannedBaseDeletion, Preparation, SessionProgress
 from memorybase.models.node_memory import MemoryUse, MemoryUseMessage, NodeExecution
 from memorybase.models.quotas import QuotaCounter, QuotaEndUser
@@ -131,7 +130,6 @@ __all__ = [
     "RestorableMessage",
     "RetentionPass",
     "Run",
-    "SearchLabel",
     "Session",
     "SessionProgress",
     "SessionSummary",

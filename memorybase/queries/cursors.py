@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
@@ -14,8 +14,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import records
 from memorybase.database.batches import pages
-from memorybase.database.paging import AnySelect
-from memorybase.database.upsert import core, insert_into, new_id, rows_affected
+from memorybase.database.upsert import core, rows_affected
 from memorybase.models import (
     IS_ACTIVE,
     Base,
@@ -25,8 +24,6 @@ from memorybase.models import (
     LedgerEntry,
     MemoryBase,
     Message,
-    Preparation,
-    PreparationKind,
     Session,
     SessionProgress,
 )
@@ -34,6 +31,7 @@ from memorybase.queries.joins import MESSAGE_OF_SESSION, serving_progress
 from memorybase.queries.pending import CURSOR, SESSION_IS_DUE, SESSION_IS_EDITED, is_pending
 
 if TYPE_CHECKING:
+    from memorybase.queries.jobs import JobRow
     from memorybase.queries.memory_bases import BaseRow
 
 Progress = SessionProgress
@@ -136,134 +134,6 @@ def write_generation(base: BaseRow) -> int:
     return base.serving if base.building is None else base.building
 
 
-def ensure_rows(db: OrmSession, base: BaseRow, session_ids: Sequence[str], *, start_seq: int = 0) -> None:
-    """Create missing progress rows in the generation being written. During a build they copy the serving generation's
-    position; otherwise the cursor starts at `start_seq`, or after the messages that the memory base skips."""
-    copy_to_build(db, base, session_ids)
-    _write(db, _new_rows(_dialect(db), is_due=False), base, session_ids, start=start_seq, idle_at=None)
-
-
-def set_targets(
-    db: OrmSession,
-    base: BaseRow,
-    session_ids: Sequence[str],
-    *,
-    idle_due_at: datetime | None = None,
-    skipped_before: datetime | None = None,
-) -> None:
-    """Move the targets of these sessions to their last messages. The caller has locked the sessions. New rows start
-    after what was captured until `skipped_before`."""
-    copy_to_build(db, base, session_ids)
-    new = _new_rows(_dialect(db), is_due=True, skips=skipped_before is not None)
-    _write(db, new, base, session_ids, start=0, idle_at=idle_due_at, skipped_before=skipped_before)
-
-
-def copy_to_build(db: OrmSession, base: BaseRow, session_ids: Sequence[str]) -> None:
-    """Copy the serving generation's rows of these sessions to a build that has none of them, with the cursor at the
-    start and the target at what is covered.
-
-    What a running job is about to cover must be in the new generation too before that serves.
-    """
-    if base.building is not None:
-        _write(db, _copied_rows(_dialect(db), pending=False), base, session_ids, source=base.serving)
-
-
-def move_pending(db: OrmSession, base: BaseRow, abandoned: int, session_ids: Sequence[str]) -> None:
-    """Move the pending work of these sessions from an abandoned build to the generation that is written to."""
-    copy_to_build(db, base, session_ids)
-    _write(db, _copied_rows(_dialect(db), pending=True), base, session_ids, source=abandoned)
-
-
-def _write(
-    db: OrmSession, statement: sa.Executable, base: BaseRow, session_ids: Sequence[str], **parameters: Any
-) -> None:
-    # A parameter of an INSERT that is named like a column would be a value of it.
-    of_base = {"base": base.id, "flow": base.flow_id, "sessions": session_ids, "written": write_generation(base)}
-    records.execute(db, statement, of_base | parameters)
-
-
-def _dialect(db: OrmSession) -> str:
-    return db.get_bind().dialect.name
-
-
-@lru_cache
-def _new_rows(dialect: str, *, is_due: bool, skips: bool = False) -> sa.Executable:
-    """An INSERT of rows for sessions; with `is_due` with the target at the last message, also of existing rows."""
-    starts = [
-        sa.select(sa.func.max(Message.seq)).where(
-            Preparation.memory_base_id == sa.bindparam("base"),
-            Preparation.kind == PreparationKind.SKIP,
-            Message.captured_at <= Preparation.started_at,
-        )
-    ]
-    if skips:
-        starts.append(sa.select(sa.func.max(Message.seq)).where(Message.captured_at <= sa.bindparam("skipped_before")))
-    start: sa.SQLColumnExpression[int] = sa.bindparam("start", type_=_COLUMNS.start_seq.type)
-    for each in starts:
-        last = sa.func.coalesce(each.where(MESSAGE_OF_SESSION).correlate(Session).scalar_subquery(), 0)
-        start = sa.case((last > start, last), else_=start)
-    wanted = (Session.flow_id == sa.bindparam("flow"), Session.session_id.in_(_IN_SESSIONS))
-    columns = (Session.id, Session.flow_id, Session.session_id, Session.last_seq)
-    rows: AnySelect = sa.select(*columns, start.label("start"))
-    found = rows.where(*wanted).subquery().c
-    values = _NEW | {
-        "id": new_id(dialect),
-        "flow_id": found.flow_id,
-        "session_id": found.session_id,
-        "session_uuid": found.id,
-        "start_seq": found.start,
-        "cursor_seq": found.start,
-        "target_seq": found.last_seq if is_due else found.start,
-        "idle_due_at": sa.bindparam("idle_at", type_=_COLUMNS.idle_due_at.type),
-    }
-    selected = sa.select(*values.values()).where(sa.true())
-    new = insert_into(dialect, core(Progress)).from_select(list(values), selected)
-    if not is_due:
-        return new.on_conflict_do_nothing(index_elements=_UNIQUE)
-    target_seq = new.excluded.target_seq
-    changes = {
-        "target_seq": sa.case((target_seq > Progress.target_seq, target_seq), else_=Progress.target_seq),
-        "idle_due_at": new.excluded.idle_due_at,
-    }
-    return new.on_conflict_do_update(index_elements=_UNIQUE, set_=changes)
-
-
-@lru_cache
-def _copied_rows(dialect: str, *, pending: bool) -> sa.Executable:
-    """An INSERT that copies rows of one generation to another, with nothing ingested: of what is covered, or of what
-    is `pending`, also to existing rows."""
-    covered = sa.case((Progress.target_seq > Progress.cursor_seq, Progress.target_seq), else_=Progress.cursor_seq)
-    values = _NEW | {
-        "id": new_id(dialect),
-        "flow_id": Progress.flow_id,
-        "session_id": Progress.session_id,
-        "session_uuid": Progress.session_uuid,
-        "start_seq": Progress.start_seq,
-        "cursor_seq": Progress.start_seq,
-        "target_seq": Progress.target_seq if pending else covered,
-        "build_seq": sa.literal(0) if pending else covered,
-        "idle_due_at": Progress.idle_due_at,
-    }
-    rows = sa.select(*values.values()).where(
-        Progress.memory_base_id == sa.bindparam("base"),
-        Progress.generation == sa.bindparam("source"),
-        Progress.session_id.in_(_IN_SESSIONS),
-    )
-    new = insert_into(dialect, core(Progress)).from_select(list(values), rows)
-    if not pending:
-        return new.on_conflict_do_nothing(index_elements=_UNIQUE)
-    target_seq, idle_due_at = new.excluded.target_seq, new.excluded.idle_due_at
-    is_later = target_seq > Progress.target_seq
-    return new.on_conflict_do_update(
-        index_elements=_UNIQUE,
-        set_={
-            "target_seq": sa.case((is_later, target_seq), else_=Progress.target_seq),
-            "idle_due_at": sa.func.coalesce(Progress.idle_due_at, idle_due_at),
-        },
-        where=sa.or_(is_later, sa.and_(Progress.idle_due_at.is_(None), idle_due_at.is_not(None))),
-    )
-
-
 def sessions_due(db: OrmSession, base_id: UUID, generation: int, *, limit: int) -> list[ProgressRow]:
     """Rows of a generation whose sessions are due."""
     return records.fetch_all(db, ProgressRow, _DUE, {"base_id": base_id, "generation": generation, "at_most": limit})
@@ -288,12 +158,12 @@ def update(db: OrmSession, row: ProgressRow, **changes: Any) -> None:
 
 def try_lock_rows(
     db: OrmSession, base_id: UUID, generations: Sequence[int | None], session_id: str, *, wait: bool
-) -> bool:
-    """Lock the session's rows in these generations, the serving and the building one; without `wait` False if another
-    transaction holds one of them."""
+) -> list[ProgressRow] | None:
+    """`lock_rows` of a base with these generations, the serving and the building one; without `wait` None if another
+    transaction holds one of the rows."""
     locked = lock_rows(db, [base_id], session_id, skip_locked=not wait)
     mine = (Progress.memory_base_id == base_id, Progress.session_id == session_id, Progress.generation.in_(generations))
-    return len(locked) == db.scalar(sa.select(sa.func.count()).where(*mine))
+    return locked if len(locked) == db.scalar(sa.select(sa.func.count()).where(*mine)) else None
 
 
 def request_audit(db: OrmSession, progress_id: UUID, now: datetime) -> bool:
@@ -354,17 +224,9 @@ def fetch_row(db: OrmSession, progress_id: UUID) -> ProgressRow | None:
 
 
 def compare_and_advance(
-    db: OrmSession,
-    *,
-    progress_id: UUID,
-    epoch: int,
-    generation: int,
-    from_seq: int,
-    to_seq: int,
-    cursor_id: UUID | None,
-    now: datetime,
+    db: OrmSession, job: JobRow, *, to_seq: int, cursor_id: UUID | None, now: datetime
 ) -> ProgressRow | None:
-    """Move the cursor if nothing has changed since the claim; the updated row, or None if the claim is lost.
+    """Move the cursor if nothing has changed since the job was claimed; the updated row, or None if the claim is lost.
 
     A cursor_id of None keeps the old one. With to_seq = from_seq (a repair) the cursor does not move.
     """
@@ -373,10 +235,10 @@ def compare_and_advance(
         ProgressRow,
         _COMPARE_AND_ADVANCE,
         {
-            "row_id": progress_id,
-            "claimed": epoch,
-            "served": generation,
-            "expected": from_seq,
+            "row_id": job.progress_id,
+            "claimed": job.epoch,
+            "served": job.generation,
+            "expected": job.from_seq,
             "to_seq": to_seq,
             "message": cursor_id,
             "now": now,
@@ -395,23 +257,20 @@ def renew_leases(db: OrmSession, claims: Collection[tuple[UUID, int]], until: da
     return set(ids)
 
 
-def release_lease(db: OrmSession, *, progress_id: UUID, epoch: int, audit_at: datetime | None, written_as: str) -> None:
-    """Release the lease if this claim still holds it.
+def release_lease(db: OrmSession, row: ProgressRow, *, epoch: int, audit_at: datetime | None, written_as: str) -> None:
+    """Release the lease on a locked row if the claim of this epoch still holds it.
 
     With `audit_at`, schedule an audit even if it does not: the claim may have written chunks, under the session id of
     that time.
     """
-    db.execute(
-        sa.update(Progress)
-        .where(Progress.id == progress_id, Progress.epoch == epoch)
-        .values(lease_until=None, lease_owner=None)
-    )
-    progress = lock_row(db, progress_id) if audit_at is not None else None
-    if progress is not None:
-        former = progress.renamed_from
-        if progress.session_id != written_as and written_as not in (former or ()):
+    changes: dict[str, Any] = {"lease_until": None, "lease_owner": None} if row.epoch == epoch else {}
+    if audit_at is not None:
+        former = row.renamed_from
+        if row.session_id != written_as and written_as not in (former or ()):
             former = [*(former or ()), written_as]
-        update(db, progress, audit_at=audit_at, renamed_from=former)
+        changes |= {"audit_at": audit_at, "renamed_from": former}
+    if changes:
+        update(db, row, **changes)
 
 
 def expired_leases(db: OrmSession, now: datetime, *, limit: int) -> list[UUID]:

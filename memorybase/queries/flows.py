@@ -28,7 +28,6 @@ from memorybase.models import (
     NodeExecution,
     RestorableMessage,
     Run,
-    SearchLabel,
     Session,
     SessionSummary,
     StandingStatement,
@@ -106,7 +105,8 @@ def flows_in_deletion(db: OrmSession) -> list[UUID]:
 
 def delete_rows_of_flow(db: OrmSession, flow_id: UUID, *, limit: int) -> bool:
     """Delete up to `limit` rows of a flow without memory bases; False once nothing is left."""
-    # Each table after those that refer to it: the deletions cascade to nothing, but for what a use names.
+    # Each table after those that refer to it: the deletions cascade to nothing but what a use names, and what features
+    # keep of a message.
     if batches.delete_some(db, MemoryUse, MemoryUse.flow_id == flow_id, limit=-(-limit // LINKS_OF_A_USE)):
         return True
     tables: tuple[type[Any], ...] = (
@@ -118,7 +118,6 @@ def delete_rows_of_flow(db: OrmSession, flow_id: UUID, *, limit: int) -> bool:
         MessageChange,
         RestorableMessage,
         StandingStatement,
-        SearchLabel,
         Message,
         Run,
         DeletedMessage,

@@ -12,6 +12,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database import records
 from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
 from memorybase.models import (
     ACTIVE_STATES,
@@ -23,6 +24,7 @@ from memorybase.models import (
     MemoryBase,
     SessionProgress,
 )
+from memorybase.queries.jobs import JobRow
 from memorybase.queries.joins import own_base
 from memorybase.queries.planner_hints import IS_ACTIVE_BY_INDEX
 
@@ -126,18 +128,16 @@ def count_jobs(
     return counts
 
 
-def lock_takeable(db: OrmSession, action: JobAction, ids: Collection[UUID], now: datetime) -> list[Job]:
+def lock_takeable(db: OrmSession, action: JobAction, ids: Collection[UUID], now: datetime) -> list[JobRow]:
     """Lock the jobs among these that the action still takes, in the order of their ids, as workers lock several."""
-    return list(
-        db.scalars(
-            sa.select(Job)
-            .join(MemoryBase, MemoryBase.id == Job.memory_base_id)
-            .where(Job.id.in_(ids), reason(action, now).is_(None))
-            .order_by(Job.id)
-            .with_for_update(of=Job, key_share=True)
-            .execution_options(populate_existing=True)
-        )
+    found = db.execute(
+        sa.select(*records.columns(Job, JobRow))
+        .join(MemoryBase, MemoryBase.id == Job.memory_base_id)
+        .where(Job.id.in_(ids), reason(action, now).is_(None))
+        .order_by(Job.id)
+        .with_for_update(of=Job, key_share=True)
     )
+    return [JobRow(*row) for row in found]
 
 
 def _joined(statement: AnySelect, user_id: UUID, wanted: JobFilter) -> AnySelect:

@@ -32,7 +32,7 @@ Job = IngestionJob
 
 
 class JobRow(NamedTuple):
-    """The columns of a job that captures, claims and advances need."""
+    """A job, as captures, workers and the sweeper read it. `update` writes it."""
 
     id: UUID
     memory_base_id: UUID
@@ -47,12 +47,20 @@ class JobRow(NamedTuple):
     embedder: str
     chunker: str
     audit: bool
+    epoch: int
+    total: int
+    total_chunks: int
+    stored_chunks: int
     attempts: int
     outages: int
+    lost_workers: int
+    embedding_started: bool
+    batched: bool
     run_alone: bool
-    stored_chunks: int
     started_at: datetime | None
     available_at: datetime
+    virtual_time: int
+    notify_count: int
     traceparent: str | None
 
     def message(self) -> JobMessage:
@@ -83,9 +91,14 @@ _ACTIVE_OF_SESSION = sa.select(*_ROW_COLUMNS).where(
     _COLUMNS.memory_base_id == sa.bindparam("base_id"), _COLUMNS.session_id == sa.bindparam("session_id"), IS_ACTIVE
 )
 _ROW_FOR_UPDATE = sa.select(*_ROW_COLUMNS).where(_COLUMNS.id == sa.bindparam("id")).with_for_update(key_share=True)
-_START = sa.update(core(Job)).where(_COLUMNS.id == sa.bindparam("job_id"))
+_RUNNING_FOR_UPDATE = (
+    sa.select(*_ROW_COLUMNS)
+    .where(_COLUMNS.progress_id == sa.bindparam("progress_id"), _COLUMNS.state == JobState.RUNNING)
+    .with_for_update(key_share=True)
+)
+_UPDATE = sa.update(core(Job)).where(_COLUMNS.id == sa.bindparam("job_id"))
+_NOTIFIED = _UPDATE.values(notify_count=_COLUMNS.notify_count + 1)
 _STATE = sa.select(Job.state).where(_THIS)
-_FOR_UPDATE = sa.select(Job).where(_THIS).with_for_update(key_share=True).execution_options(populate_existing=True)
 _RUNNING = sa.select(Job.id, Job.epoch).where(
     Job.id.in_(sa.bindparam("ids", expanding=True)), Job.state == JobState.RUNNING
 )
@@ -95,15 +108,15 @@ _UPDATE_CLAIMED = sa.update(core(Job)).where(
     _COLUMNS.epoch == sa.bindparam("claimed_epoch"),
 )
 _WAITING = (
-    sa.select(Job)
+    sa.select(*_ROW_COLUMNS)
     .where(
         IS_IN_ORDER,
         IS_LAST_IN_BASE,
-        Job.kind != JobKind.REPAIR,
-        Job.available_at <= sa.bindparam("now"),
-        Job.run_alone.is_(False),
+        _COLUMNS.kind != JobKind.REPAIR,
+        _COLUMNS.available_at <= sa.bindparam("now"),
+        _COLUMNS.run_alone.is_(False),
     )
-    .order_by(Job.virtual_time)
+    .order_by(_COLUMNS.virtual_time)
     .limit(sa.bindparam("at_most", type_=sa.Integer))
 )
 _VIRTUAL = _COLUMNS.virtual_time
@@ -132,10 +145,6 @@ def insert_job(db: OrmSession, **job: Any) -> JobRow | None:
     if not insert_if_absent(db, Job, values, "memory_base_id", "session_id", where=_ACTIVE):
         return None
     return JobRow(*(values[name] for name in JobRow._fields))
-
-
-def row_of(job: Job) -> JobRow:
-    return JobRow(*(getattr(job, name) for name in JobRow._fields))
 
 
 def active_job(db: OrmSession, base_id: UUID, session_id: str) -> JobRow | None:
@@ -176,36 +185,32 @@ def fetch_owned_job(db: OrmSession, user_id: UUID, job_id: UUID) -> Job | None:
 
 
 def lock_row(db: OrmSession, job_id: UUID) -> JobRow | None:
-    """The job, locked, as a record."""
     return records.fetch_one(db, JobRow, _ROW_FOR_UPDATE, {"id": job_id})
+
+
+def lock_running(db: OrmSession, progress_id: UUID) -> JobRow | None:
+    """The job that runs in this session and generation."""
+    return records.fetch_one(db, JobRow, _RUNNING_FOR_UPDATE, {"progress_id": progress_id})
+
+
+def update(db: OrmSession, job: JobRow, **changes: Any) -> JobRow:
+    """Write these columns of a locked job; returns it as it is now."""
+    records.execute(db, _UPDATE, {"job_id": job.id, **changes})
+    return job._replace(**{name: value for name, value in changes.items() if name in JobRow._fields})
 
 
 def start(db: OrmSession, job: JobRow, epoch: int, now: datetime) -> JobRow:
     """A worker has claimed the locked job; returns it as it is now."""
-    started = job._replace(state=JobState.RUNNING, attempts=job.attempts + 1)
-    records.execute(
+    return update(
         db,
-        _START,
-        {
-            "job_id": job.id,
-            "state": started.state,
-            "epoch": epoch,
-            "attempts": started.attempts,
-            "started_at": job.started_at if job.started_at and job.stored_chunks else now,  # else it continues
-            "embedding_started": False,
-            "batched": False,
-        },
+        job,
+        state=JobState.RUNNING,
+        epoch=epoch,
+        attempts=job.attempts + 1,
+        started_at=job.started_at if job.started_at and job.stored_chunks else now,  # else it continues
+        embedding_started=False,
+        batched=False,
     )
-    return started
-
-
-def lock_job(db: OrmSession, job_id: UUID) -> Job | None:
-    return db.scalar(_FOR_UPDATE, {"id": job_id})
-
-
-def running_job_of_session(db: OrmSession, progress_id: UUID) -> Job | None:
-    running = sa.select(Job).where(Job.progress_id == progress_id, Job.state == JobState.RUNNING)
-    return db.scalar(running.with_for_update(key_share=True).execution_options(populate_existing=True))
 
 
 def update_claimed(db: OrmSession, *, job_id: UUID, epoch: int, **values: Any) -> bool:
@@ -267,9 +272,9 @@ def set_progress(db: OrmSession, stored_chunks: Mapping[tuple[UUID, int], int]) 
     )
 
 
-def waiting_jobs(db: OrmSession, now: datetime, *, limit: int) -> list[Job]:
+def waiting_jobs(db: OrmSession, now: datetime, *, limit: int) -> list[JobRow]:
     """Queued jobs that are due and may run in a batch, in the order of their virtual time."""
-    return list(db.scalars(_WAITING, {"now": now, "at_most": limit}))
+    return records.fetch_all(db, JobRow, _WAITING, {"now": now, "at_most": limit})
 
 
 def is_any_due(db: OrmSession, now: datetime) -> bool:
@@ -403,11 +408,18 @@ def of_generation(generation: int) -> sa.ColumnElement[bool]:
     return Job.generation == generation
 
 
-def jobs_to_notify(db: OrmSession, now: datetime, *, notified_before: datetime | None, limit: int) -> list[Job]:
+def jobs_to_notify(db: OrmSession, now: datetime, *, notified_before: datetime | None, limit: int) -> list[JobRow]:
     """Queued jobs whose `notify_at` has passed; also those due and last notified before `notified_before`. Locked;
     other sweepers skip them."""
-    found = sa.select(Job).where(*_to_notify(now, notified_before)).order_by(Job.notify_at).limit(limit)
-    return list(db.scalars(found.with_for_update(key_share=True, skip_locked=True)))
+    found = sa.select(*_ROW_COLUMNS).where(*_to_notify(now, notified_before)).order_by(Job.notify_at).limit(limit)
+    return [JobRow(*row) for row in db.execute(found.with_for_update(key_share=True, skip_locked=True))]
+
+
+def set_notified(db: OrmSession, notify_at: Mapping[UUID, datetime], now: datetime) -> None:
+    """Write that workers were notified again of these locked jobs, and when to do so next."""
+    again = [{"job_id": job_id, "notified_at": now, "notify_at": when} for job_id, when in notify_at.items()]
+    if again:
+        records.execute(db, _NOTIFIED, again)
 
 
 def has_job_to_notify(db: OrmSession, now: datetime, *, notified_before: datetime | None) -> bool:

@@ -19,7 +19,6 @@ from memorybase.models import (
     Message,
     NodeExecution,
     Run,
-    SearchLabel,
     Session,
     StandingStatement,
 )
@@ -57,11 +56,6 @@ def job_of_user(db: OrmSession, user_id: UUID, job_id: UUID) -> FlowAndEndUser |
     )
     row = db.execute(statement).one_or_none()
     return None if row is None else FlowAndEndUser(*row)
-
-
-def flow_of_label(db: OrmSession, user_id: UUID, label_id: UUID) -> UUID | None:
-    statement = sa.select(SearchLabel.flow_id).join(Flow, Flow.id == SearchLabel.flow_id)
-    return db.scalar(statement.where(SearchLabel.id == label_id, Flow.user_id == user_id))
 
 
 def owner_of_standing_statement(db: OrmSession, user_id: UUID, statement_id: UUID) -> FlowAndEndUser | None:

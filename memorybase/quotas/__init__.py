@@ -8,7 +8,7 @@
 
 Each quota has a counter: a row for each window, or one row for what is stored. What is stored is charged in its own
 transaction, so both are committed or neither. Without a quota nothing is done. `acting_as` says who calls; without it
-the quotas of the user hold. Docs: docs/decisions/README.md#0124.
+the quotas of the user hold. Docs: docs/decisions/README.md#0125.
 """
 
 from __future__ import annotations

@@ -17,7 +17,16 @@ from memorybase import messages
 from memorybase.database import clock
 from memorybase.ingestion import scheduler
 from memorybase.models import MemoryBase
-from memorybase.queries import cursors, dead_letters, distillations, jobs, memory_bases, retention, sessions
+from memorybase.queries import (
+    cursors,
+    dead_letters,
+    distillations,
+    jobs,
+    memory_bases,
+    progress_rows,
+    retention,
+    sessions,
+)
 from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.sessions import SessionRow
@@ -78,7 +87,7 @@ def forget_session(services: Services, flow_id: UUID, base_id: UUID, session_id:
         before = now - timedelta(days=days)
         start = retention.last_expired_seq(db, session, before)
         # A session without a row would be ingested from its beginning later.
-        cursors.ensure_rows(db, base, [session_id], start_seq=start)
+        progress_rows.ensure_rows(db, base, [session_id], start_seq=start)
         rows = cursors.lock_rows(db, [base_id], session_id)
         counts = {"messages": 0, "chunks": 0, "facts": 0}
         for progress in rows:

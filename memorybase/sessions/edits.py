@@ -121,7 +121,7 @@ def edit_message(
         now = clock.now(db)
         scheduled: Sequence[JobRow] = ()
         if edited or not flags:
-            scheduled = edit.apply_edit(db, services, bases, session, message, edited, now, attribution)
+            scheduled = edit.apply_edit(db, services, bases, session, message, edit.Edit(edited, attribution), now)
         for name, value in flags.items():
             if getattr(message, name) != value:
                 setattr(message, name, value)

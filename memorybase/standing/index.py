@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.messages import NewMessage, message_text
+from memorybase.messages import message_text
 from memorybase.models import Message
 from memorybase.queries import messages as message_queries
 from memorybase.queries import standing_statements
@@ -23,9 +23,8 @@ from memorybase.services import Services
 from memorybase.standing import finder
 from memorybase.standing.finder import Statement
 
-# What was found in a message, and what people made of its statements.
-_Found = tuple[Sequence[Statement], Sequence[Mapping[str, Any]]]
-_NONE: _Found = ((), ())
+# A message's row, the statements that were found in it, and what people made of them.
+Found = tuple[Mapping[str, Any], Sequence[Statement], Sequence[Mapping[str, Any]]]
 
 
 class Reread(NamedTuple):
@@ -37,24 +36,16 @@ class Reread(NamedTuple):
 
 
 def find(services: Services, role: str, content: Any, *, is_dialogue: bool) -> list[Statement]:
-    """The statements of a message; only users' messages have any, and not those that failed."""
+    """The statements of a message; only users' messages have any, and not those that failed. Find them before the
+    transaction begins, so that it stays short."""
     if role != "user" or not is_dialogue or not services.settings.find_standing:
         return []
     return finder.find(message_text(content))
 
 
-def find_all(services: Services, messages: Iterable[NewMessage]) -> list[list[Statement]]:
-    """The statements of each message. Find them before the transaction begins, so that it stays short."""
-    return [find(services, message.role, message.content, is_dialogue=message.is_dialogue) for message in messages]
-
-
-def add(
-    db: OrmSession, session: SessionRow, messages: Iterable[Mapping[str, Any]], found: Mapping[UUID, _Found]
-) -> None:
-    """Add the statements of newly inserted messages, given as rows, with what people made of them."""
-    standing_statements.add(
-        db, [row for message in messages for row in _rows(session, message, *found.get(message["id"], _NONE))]
-    )
+def add(db: OrmSession, session: SessionRow, messages: Iterable[Found]) -> None:
+    """Add the statements of newly inserted messages."""
+    standing_statements.add(db, [row for found in messages for row in _rows(session, *found)])
 
 
 def replace(db: OrmSession, services: Services, session: SessionRow, message: Message) -> int:

@@ -33,7 +33,7 @@ NOT_RUN = {
     "MEMORYBASE_DISTILLER": "a setting for the start of the stack",
     '"embedding_model": "BAAI': "downloads a model",
     "DEAD_LETTER": "a healthy stack has no dead letter; tests/integration/ingestion covers these calls",
-    "--labels": "needs marked results; tests/integration/labels covers it",
+    "--labels": "needs marked results; tests/integration/features/lab covers it",
     "questions.jsonl": "needs judged questions; tests/integration/cli covers these commands",
     "export.zip": "needs an export of another system; tests/integration/clients/importers covers these commands",
     "langflow.db": "needs another system; tests/integration/clients/importers covers it",

@@ -17,10 +17,10 @@ from harness import ChromaServer, PostgresServer, RedisServer, wait_until
 from harness.constants import SWEEP
 from harness.gates import Change
 from harness.pieces import PATIENCE, SweeperServer, Topology, topology
+from harness.world import message_of
 
 from memorybase.ingestion import claim
 from memorybase.models import IngestionJob, JobState, SessionProgress
-from memorybase.queries.jobs import row_of
 from worker.queue import QUEUE
 
 pytestmark = pytest.mark.slow  # processes are started and stopped
@@ -48,7 +48,7 @@ def leave_work_behind(stack: Topology) -> UUID:
         world.say(f"s{number}", "hello")
     jobs = world.jobs(base_id)
     for job in jobs[:EACH]:
-        assert claim.claim_job(world.services, row_of(job).message(), "a worker that is lost") is not None
+        assert claim.claim_job(world.services, message_of(job), "a worker that is lost") is not None
     with world.services.database.transaction() as db:
         for number, job in enumerate(jobs[EACH:]):
             change = {"state": JobState.CANCELLED} if number < EACH else {"notify_at": job.created_at}

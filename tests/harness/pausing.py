@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from harness.world import WorkerKilled, World
-from memorybase.ingestion import advance, lease, repair
 from memorybase.ingestion import job_runner as worker_
+from memorybase.ingestion import lease, repair
 from memorybase.ingestion.job_runner import JobOutcome
+from memorybase.ingestion.settlement import Settlement
 from memorybase.services import JobMessage
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
@@ -146,7 +147,7 @@ class PausableWorkers:
         self._after(worker_, "advance", "advanced")
         self._before(repair, "_record", "advancing")
         self._after(repair, "_record", "advanced")
-        self._after(advance, "finish", "committing")
+        self._after(Settlement, "advance", "committing")
         self._before(self.world.queue, "enqueue", "enqueuing")
         self._before(self.world.vectors, "delete", "checked")
         self._after(self.world.vectors, "delete", "removed")

@@ -45,6 +45,7 @@ from memorybase.models import (
 )
 from memorybase.operations import sweeper
 from memorybase.queries import due_steps, token_vectors
+from memorybase.queries.jobs import JobRow
 from memorybase.services import JobMessage, Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings
@@ -258,6 +259,11 @@ class World:
 
 
 @cache
+def message_of(job: IngestionJob) -> JobMessage:
+    """The notification of a job."""
+    return JobRow(*(getattr(job, name) for name in JobRow._fields)).message()
+
+
 def _quick(**settings: Any) -> Settings:
     # Settings look every field up in the environment twice, which takes longer than all else of a test's set-up.
     quick: dict[str, Any] = {

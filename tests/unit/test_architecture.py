@@ -64,10 +64,9 @@ LAYERS: dict[str, set[str]] = {
     # The only part of conversation memory that searches.
     "context": {"memorybase.conversation.context"},
     "memory bases": {"memorybase.memory_bases"},
-    "sessions": {"memorybase.labels", "memorybase.read_models", "memorybase.sessions"},
+    "sessions": {"memorybase.read_models", "memorybase.sessions"},
     "retention": {"memorybase.retention"},
     "operations": {
-        "memorybase.evaluation",
         "memorybase.import_export",
         "memorybase.operations",
     },
@@ -386,12 +385,23 @@ def environment_readers(module: Module) -> Iterator[str]:
             )
 
 
+@cache
+def spellings(feature: str) -> re.Pattern[str]:
+    """The feature's name as words of their own, also in an identifier: of webhooks `due_webhooks` and `WebhookView`, of
+    lab `lab_page` but not `label`."""
+    words = feature.removesuffix("s").split("_")
+    lower, camel = "_?".join(words), "".join(word.capitalize() for word in words)
+    return re.compile(
+        rf"(?<![A-Za-z]){lower}s?(?![A-Za-z])|{camel}s?(?![a-z])|(?<![A-Za-z]){lower.upper()}S?(?![A-Za-z])"
+    )
+
+
 def named_features(module: Module) -> Iterator[str]:
     if module.name in CONTRACT | {"memorybase.features"} or module.name.startswith("migrations."):
         return
     for name in (each.name for each in EXTENSIONS):
         is_own = f"{module.name}.".startswith(f"memorybase.features.{name}.")
-        if not is_own and name.removesuffix("s").replace("_", "") in module.source.lower().replace("_", ""):
+        if not is_own and spellings(name).search(module.source):
             yield (
                 f"{module.path}: only the feature's own folder knows {name}. Call what the feature adds through a "
                 f"field of memorybase/extension.py."
@@ -547,6 +557,10 @@ PLANTED = [
     ("memorybase.features.webhooks.page", "imports point downwards", "from memorybase.cli import options"),
     ("memorybase.features.webhooks.sender", "every statement is in queries", "import sqlalchemy as sa"),
     ("memorybase.ingestion.advance", "features are known in their folders", "# tells each webhook"),
+    ("memorybase.ingestion.advance", "features are known in their folders", "def due_webhooks(): ..."),
+    ("memorybase.models", "features are known in their folders", "from x import MemoryMap"),
+    ("memorybase.models", "features are known in their folders", "MEMORY_MAPS = 1"),
+    ("api.web.views.playground", "features are known in their folders", "lab_marks = []"),
     (
         "memorybase.ingestion.advance",
         "shells load the list of extensions",
@@ -589,6 +603,8 @@ ALLOWED = [
     ("memorybase.features.webhooks.page", "from fastapi import Form\nfrom api.web.visits import Visit"),
     ("memorybase.features.webhooks.commands", "from memorybase.cli.options import connect"),
     ("memorybase.features.webhooks.queries", "import sqlalchemy as sa"),
+    ("memorybase.metrics", "JOBS.labels(kind).inc()"),
+    ("memorybase.ids", "class Labels: available = True"),
 ]
 
 

@@ -102,6 +102,11 @@ class Asked:
             b=b,
         )
 
+    @classmethod
+    def at(cls, path: str) -> Asked:
+        """What a path of the page asks. Raises InvalidRequest that names the parameter."""
+        return cls.of(QueryParams(path.partition("?")[2]))
+
     def address(self, **changes: Any) -> dict[str, Any]:
         """The query of this page. A change to None leaves a parameter out."""
         values: dict[str, Any] = {

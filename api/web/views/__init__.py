@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fastapi import APIRouter
+
 from api.web.extension import pages_of_features
 from api.web.views import (
     components,
@@ -60,4 +62,8 @@ _OWN = (
     settings_usage,
     standing,
 )
-ROUTERS = (*(view.router for view in _OWN), *(pages.router for pages in pages_of_features().values()))
+
+
+def routers() -> list[APIRouter]:
+    """Of the core's views and of the features'. A call, since features import views."""
+    return [*(view.router for view in _OWN), *(pages.router for pages in pages_of_features().values())]

@@ -34,14 +34,15 @@ TABS: dict[str, Tab] = {
     "messages": memory_messages.show,
     "facts": memory_facts.show,
     "settings": memory_settings.show,
-} | {tab.name: tab.show for tab in memory_tabs()}
-"""What answers each tab. It reads the rest of the address from `visit.request.query_params`."""
+}
+"""What answers each tab of the core. It reads the rest of the address from `visit.request.query_params`."""
 
 
 @router.get("/memories/{memory_base_id}")
 async def memory(visit: Visitor, memory_base_id: UUID, tab: str = "overview") -> Response:
     found = await visit.read(memory_bases.get_memory_base, memory_base_id)
-    return await TABS.get(tab, memory_overview.show)(visit, found)
+    tabs = TABS | {each.name: each.show for each in memory_tabs()}
+    return await tabs.get(tab, memory_overview.show)(visit, found)
 
 
 @router.get("/memories/{memory_base_id}/status")

@@ -1,28 +1,27 @@
-"""The playground: ask a question, see what is found and what a model would be given, change settings, mark results."""
+"""The playground: ask a question, see what is found and what a model would be given, change settings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Query
 from fastapi.responses import RedirectResponse, Response
-from starlette.datastructures import QueryParams
 
 from api.web.audited import without_content
+from api.web.extension import result_forms
 from api.web.playground import asked as asking
 from api.web.playground import code, given, shown
 from api.web.playground.asked import Asked, Setting
 from api.web.playground.compare import moves
 from api.web.rendering import address
 from api.web.visits import Visit, Visitor
-from memorybase import errors, labels
+from memorybase import errors
 from memorybase.conversation import context
 from memorybase.database.paging import MAX_SIZE, PageRequest
-from memorybase.ids import CallerId
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.operations import stack_parts
 from memorybase.operations.stack_parts import PartView
@@ -110,8 +109,7 @@ async def results(visit: Visitor) -> Response:
         side["moves"] = moves_of_side
     found = [row.hit.message_id for side in sides for row in side.get("rows", ())]
     flows = {base.flow_id for base in bases}
-    person = ask.person or None
-    marks = await visit.read(labels.marks_of, flows, ask.q, found, end_user_id=person) if found else {}
+    forms = [(each.template, await visit.read(each.read, ask, flows, found)) for each in result_forms() if found]
     flow_of = {base.id: base.flow_id for base in bases}
     hits = [row.hit for side in sides for row in side.get("rows", ())]
     sessions_ = {(flow_of[hit.memory_base_id], hit.session_id) for hit in hits if hit.memory_base_id in flow_of}
@@ -119,7 +117,7 @@ async def results(visit: Visitor) -> Response:
         "playground_results.html",
         ask=ask,
         sides=sides,
-        marks=marks,
+        forms=forms,
         bases={base.id: base for base in bases},
         query=_here(ask),
         plain=_here(_plain(ask)),
@@ -147,38 +145,6 @@ async def model_is_given(visit: Visitor) -> Response:
     return visit.fragment("playground_given.html", ask=ask, given=found, failure=failure, is_refused=is_refused)
 
 
-@router.post("/playground/label")
-async def label(
-    visit: Visitor,
-    message: Annotated[UUID, Form()],
-    q: Annotated[str, Form()],
-    verdict: Annotated[str, Form(pattern="^(right|wrong|none)$")],
-    label_id: Annotated[UUID | None, Form()] = None,
-    person: Annotated[str, Form()] = "",
-    here: Annotated[str, Form()] = "/playground",
-) -> Response:
-    """Mark a result, or take the mark away."""
-    mark: tuple[UUID, bool] | None = None
-    if verdict == "none":
-        if label_id is None:
-            raise errors.InvalidRequest("label_id must name the mark to take away", field="label_id")
-        await visit.write(labels.remove_label, label_id)
-    else:
-        wanted = labels.Mark(
-            message_id=CallerId.of(visit.principal.user_id, "message", message),
-            query=q,
-            right=verdict == "right",
-            end_user_id=person or None,
-            settings=_settings_of(here),
-        )
-        made = await visit.write(labels.mark, visit.principal.key_id, wanted)
-        mark = (made.id, made.right)
-    if not visit.is_fragment:
-        return visit.done(here if here.startswith("/playground") else "/playground")
-    ask = Asked(q=q, person=person)
-    return visit.fragment("playground_label.html", ask=ask, message_id=message, mark=mark, query=here, is_answer=True)
-
-
 @router.post("/playground/save")
 async def save(
     visit: Visitor,
@@ -187,7 +153,7 @@ async def save(
     recent: Annotated[float | None, Form(ge=0, allow_inf_nan=False)] = None,
 ) -> Response:
     """Keep the factors and the half-life of A for these memories."""
-    ask = Asked.of(_query_of(here))
+    ask = Asked.at(here)
     for base_id in memory:
         await visit.write(weights.keep_part_weights, base_id, ask.a.weights, recent)
     count = "this memory" if len(memory) == 1 else f"{len(memory)} memories"
@@ -360,19 +326,3 @@ async def _away(visit: Visit, error: Exception) -> PartView | None:
 def _look(services: Services, _user_id: UUID, seconds: float) -> list[PartView]:
     # A check from before the search does not say why it failed.
     return stack_parts.part_views(services, seconds=seconds, fresh=0)
-
-
-def _query_of(path: str) -> QueryParams:
-    return QueryParams(path.partition("?")[2])
-
-
-def _settings_of(here: str) -> dict[str, Any]:
-    """What a label keeps of the search that found the message."""
-    setting = Asked.of(_query_of(here)).a
-    return {
-        "mode": setting.mode,
-        "top_k": setting.k,
-        "min_score": setting.min_score,
-        "half_life_days": setting.half_life,
-        "weights": asdict(setting.weights),
-    }

@@ -1192,44 +1192,6 @@ export class Operations extends Transport {
     );
   }
 
-  /** List the labels, newest first. */
-  listLabels(
-    fields: Fields<"list_labels"> = {},
-    options?: CallOptions,
-  ): Listing<Item<"list_labels">, Answer<"list_labels">> {
-    return this.listing(
-      { method: "GET", path: "/v1/labels", query: fields },
-      options,
-    );
-  }
-
-  /**
-   * Mark a message as right or wrong for a question. A second label of the same question and message replaces the
-   * first.
-   */
-  markResult(fields: Fields<"mark_result">, options?: CallOptions): Promise<Answer<"mark_result">> {
-    return this.json(
-      { method: "POST", path: "/v1/labels", body: fields },
-      options,
-    );
-  }
-
-  /** Export the labels of a flow as questions, one JSON object on each line, as `memorybase evaluate` reads them. */
-  exportLabels(fields: Fields<"export_labels"> = {}, options?: CallOptions): Promise<string> {
-    return this.text(
-      { method: "GET", path: "/v1/labels/export", query: fields },
-      options,
-    );
-  }
-
-  /** Remove a label. */
-  deleteLabel(labelId: string, options?: CallOptions): Promise<void> {
-    return this.nothing(
-      { method: "DELETE", path: "/v1/labels/{label_id}", ids: { label_id: labelId } },
-      options,
-    );
-  }
-
   /** Count what the rules would delete now. Nothing is changed. */
   previewRetention(
     fields: Fields<"preview_retention"> = {},
@@ -1549,6 +1511,44 @@ export class Operations extends Transport {
     return this.imported(
       { method: "POST", path: "/v1/import", query: fields },
       lines,
+      options,
+    );
+  }
+
+  /** List the labels, newest first. */
+  listLabels(
+    fields: Fields<"list_labels"> = {},
+    options?: CallOptions,
+  ): Listing<Item<"list_labels">, Answer<"list_labels">> {
+    return this.listing(
+      { method: "GET", path: "/v1/labels", query: fields },
+      options,
+    );
+  }
+
+  /**
+   * Mark a message as right or wrong for a question. A second label of the same question and message replaces the
+   * first.
+   */
+  markResult(fields: Fields<"mark_result">, options?: CallOptions): Promise<Answer<"mark_result">> {
+    return this.json(
+      { method: "POST", path: "/v1/labels", body: fields },
+      options,
+    );
+  }
+
+  /** Export the labels of a flow as questions, one JSON object on each line, as `memorybase evaluate` reads them. */
+  exportLabels(fields: Fields<"export_labels"> = {}, options?: CallOptions): Promise<string> {
+    return this.text(
+      { method: "GET", path: "/v1/labels/export", query: fields },
+      options,
+    );
+  }
+
+  /** Remove a label. */
+  deleteLabel(labelId: string, options?: CallOptions): Promise<void> {
+    return this.nothing(
+      { method: "DELETE", path: "/v1/labels/{label_id}", ids: { label_id: labelId } },
       options,
     );
   }

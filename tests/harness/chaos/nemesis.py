@@ -24,9 +24,9 @@ from harness.chaos.partitions import NetworkFault, Partitions
 from harness.pieces import sqlite_writer_blocked
 from harness.process import Server
 from harness.waiting import wait_until
+from harness.world import message_of
 from memorybase import errors
 from memorybase.models import ACTIVE_STATES, Generation, IngestionJob, JobState, Message, SessionProgress
-from memorybase.queries.jobs import row_of
 from memorybase.vectors.chunk_ids import chunk_id
 from memorybase.vectors.pgvector import PgVectorStore
 from memorybase.vectors.store import CollectionRef
@@ -408,7 +408,7 @@ class Nemesis:
             return False
         with self.cluster.services.database.reading() as db:
             jobs = db.scalars(sa.select(IngestionJob).order_by(IngestionJob.created_at.desc()).limit(20)).all()
-            frozen = [row_of(job).message() for job in jobs]
+            frozen = [message_of(job) for job in jobs]
         return sum(self.cluster.services.queue.enqueue(frozen) for _ in range(3)) > 0
 
     @contextmanager

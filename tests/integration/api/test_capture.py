@@ -193,6 +193,15 @@ class TestIdentity:
         assert api.get("/runs/none-such", expect=404)
         assert api.get("/flows/support/runs")["total"] == 1
 
+    def test_a_known_message_may_come_as_it_was_captured_or_as_it_was_edited(self, api: Api) -> None:
+        api.flow()
+        body = {"session_id": "s", "messages": [said("assistant", "a", id="m")]}
+        api.post("/flows/support/runs", body, expect=201)
+        api.patch("/messages/m", {"content": "b"})
+        for content, status in (("a", 201), ("b", 201), ("c", 409)):
+            api.post("/flows/support/runs", body | {"messages": [said("assistant", content, id="m")]}, expect=status)
+        assert api.get("/messages/m")["content"] == "b"
+
     def test_keep_leaves_the_stored_message(self, api: Api) -> None:
         api.flow()
         api.post("/flows/support/runs", {"session_id": "s", "messages": [said("assistant", "a", id="m")]}, expect=201)

@@ -24,13 +24,13 @@ from harness.hooks import FAILED, deliver
 from harness.rows import each_row
 
 from api.web import csrf, site
-from api.web.views import ROUTERS
+from api.web.views import routers
 from api.web.visits import COOKIE
 
 every_form = pytest.mark.slow  # with each guard; test_frame and the tests of views try some of them
 ROUTES = {
     route.path
-    for router in ROUTERS
+    for router in routers()
     for route in router.routes
     if isinstance(route, APIRoute) and "POST" in route.methods
 }

@@ -18,7 +18,7 @@ from harness.rows import each_row
 from harness.statements import recorded
 
 from api.web import csrf, site
-from api.web.views import ROUTERS
+from api.web.views import routers
 from api.web.visits import COOKIE
 from memorybase.audit import chain
 from memorybase.auth import api_keys
@@ -288,7 +288,7 @@ def test_a_part_that_asks_again_and_again_leaves_one_entry_a_minute(pages: Api) 
 
 
 def test_pages_that_declare_that_they_show_no_content_show_none(pages: Api) -> None:
-    routes = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
+    routes = [route for router in routers() for route in router.routes if isinstance(route, APIRoute)]
     without = {route.path for route in routes if "without_content" in vars(route.endpoint)}
     assert len(without) > 20
     browser = Browser(pages)

@@ -15,7 +15,8 @@ import sqlalchemy as sa
 from harness.api import Api
 from harness.world import World
 
-from memorybase import errors, labels
+from memorybase import errors
+from memorybase.features.lab import labels
 from memorybase.models import ApiKey, MemoryBase, Message, User
 from memorybase.sessions import edits
 

@@ -14,10 +14,10 @@ import pytest
 import sqlalchemy as sa
 from harness.acts import texts
 from harness.rows import each_row
-from harness.world import WORKER, WorkerKilled, World, crash_after
+from harness.world import WORKER, WorkerKilled, World, crash_after, message_of
 
 from memorybase import deadlines, errors
-from memorybase.ingestion import advance, bisection, claim, recovery
+from memorybase.ingestion import bisection, claim, recovery, settlement
 from memorybase.ingestion import job_runner as worker_
 from memorybase.memory_bases import consistency, manage, regenerate
 from memorybase.models import IngestionJob, Session, SessionProgress
@@ -611,7 +611,7 @@ def test_a_job_that_no_longer_matches_its_session_is_replaced(world: World) -> N
     with world.services.database.transaction() as db:
         db.execute(sa.update(IngestionJob).values(from_seq=1))
         (job,) = db.scalars(sa.select(IngestionJob))
-        frozen = jobs.row_of(job).message()
+        frozen = message_of(job)
     assert world.run(frozen) == worker_.JobOutcome.STALE
     world.settle()
     world.assert_all_ingested(base)
@@ -866,8 +866,8 @@ def test_a_capture_and_an_advance_that_wait_for_locks_lose_no_message(
     world.say("s", "the first")
     message = world.queue.enqueued[0]
     world.queue.clear()
-    # The advance (in advance.finish) plans the next job with the row locked, the trigger looks for the active one.
-    module, name = (advance, "schedule_next") if waits == "capture" else (jobs, "active_job")
+    # The advance plans the next job with the row locked, the trigger looks for the active one.
+    module, name = (settlement, "schedule_next") if waits == "capture" else (jobs, "active_job")
     original = getattr(module, name)
     other = threading.Thread(
         target=(lambda: world.say("s", "the second")) if waits == "capture" else (lambda: world.run(message))

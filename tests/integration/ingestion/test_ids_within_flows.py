@@ -100,6 +100,16 @@ class TestTwoFlows:
             pairs = {(each.flow_id, each.message_id) for each in db.scalars(sa.select(DeletedMessage))}
         assert pairs >= {(world.flow_id, first.id), (other, second.id)}
 
+    def test_a_deleted_id_stays_deleted_when_another_flow_uses_it_afterwards(self, world: World, sent: str) -> None:
+        world = world.for_new_user()
+        other = world.new_flow()
+        first = said(world, sent, "here")
+        edits.delete_message(world.services, world.user_id, first.id)
+        said(world, sent, "there", flow_id=other)
+
+        assert said(world, sent, "here").deleted
+        assert (texts(world, world.flow_id), texts(world, other)) == ([], ["there"])
+
     def test_the_same_run_id_is_another_run_in_each_flow(self, world: World, sent: str) -> None:
         world = world.for_new_user()
         other = world.new_flow()
@@ -304,3 +314,12 @@ def test_an_unknown_id_is_not_found_with_the_id_as_it_was_sent(world: World) -> 
         with pytest.raises(errors.NotFound) as caught:
             caller_ids.find(world.services, CallerId.of(world.user_id, "message", sent))
         assert caught.value.value == sent
+
+
+def test_one_id_with_two_contents_in_one_request_is_refused(world: World) -> None:
+    first, same, other = ({"role": "user", "content": text, "id": "m1"} for text in ("one", "one", "two"))
+    with pytest.raises(errors.InvalidRequest) as caught:
+        world.say("s", first, same, other)
+    assert (caught.value.field, caught.value.value) == ("messages[2].id", "m1")
+    assert world.messages("s") == []
+    assert len(world.say("s", first, same).messages) == 1

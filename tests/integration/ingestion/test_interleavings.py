@@ -23,7 +23,7 @@ from memorybase.memory_bases import dead_letters, deletion
 from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Flow, Session
 from memorybase.operations import sweeper
-from memorybase.queries import cursors, due_steps, jobs, memory_bases, sessions
+from memorybase.queries import cursors, due_steps, jobs, memory_bases, progress_rows, sessions
 from memorybase.queries import dead_letters as dead_letters_
 from memorybase.queries import messages as message_queries
 from memorybase.sessions import deletion as session_deletion
@@ -103,15 +103,22 @@ def test_a_slow_sweeper_does_not_delete_a_newer_build(world: World, monkeypatch:
     world.assert_all_ingested(base)
 
 
+def give_row_of_build(monkeypatch: pytest.MonkeyPatch, row_id: UUID) -> None:
+    """The session's row that a build inserts next gets this id."""
+    monkeypatch.setattr(progress_rows, "new_id", lambda _dialect: sa.literal(row_id, sa.Uuid()))
+    # Not the statement that an earlier build has left in the cache.
+    monkeypatch.setattr(progress_rows, "_copied_rows", progress_rows._copied_rows.__wrapped__)
+
+
 def test_a_capture_and_an_advance_during_a_build_do_not_deadlock(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = filled(world)
     # The build's row sorts before the serving one, so a capture takes it first.
-    monkeypatch.setattr(cursors, "new_id", lambda _session: sa.literal(UUID(int=1), sa.Uuid()))
+    give_row_of_build(monkeypatch, UUID(int=1))
     regenerate(world, base)
     world.drain()
     monkeypatch.undo()
     base = filled(world, session_id="t")
-    monkeypatch.setattr(cursors, "new_id", lambda _session: sa.literal(UUID(int=2), sa.Uuid()))
+    give_row_of_build(monkeypatch, UUID(int=2))
     edit(world, world.messages("t")[0].id, "edited")
     (message,) = [message for message in world.queue.enqueued[-2:] if message.memory_base_id == base]
     world.queue.clear()
@@ -148,7 +155,7 @@ def test_an_idle_flush_during_a_build_does_not_deadlock_with_a_claim(
     world.say("s", "one", "two")
     world.settle()
     # The build's row sorts behind the serving one.
-    monkeypatch.setattr(cursors, "new_id", lambda _session: sa.literal(UUID(int=2**128 - 1), sa.Uuid()))
+    give_row_of_build(monkeypatch, UUID(int=2**128 - 1))
     regenerate(world, base)
     monkeypatch.undo()
     assert world.base(base).building is not None
@@ -377,17 +384,17 @@ def test_a_job_that_fails_during_a_database_outage_counts_no_lost_worker(
     world.say("s", "harmless")
     monkeypatch.setattr(retry, "RETRY_SECONDS", 0.01)
     left = [3]
-    lock_job = jobs.lock_job
+    lock_row = jobs.lock_row
 
     def away(*args: Any) -> Any:
         if left[0] > 0:
             left[0] -= 1
             raise errors.DatabaseUnavailable
-        return lock_job(*args)
+        return lock_row(*args)
 
     def lose_the_database(*_: object) -> None:
         world.vectors.before_upsert = None
-        monkeypatch.setattr(jobs, "lock_job", away)
+        monkeypatch.setattr(jobs, "lock_row", away)
         raise errors.VectorStoreUnavailable
 
     world.vectors.before_upsert = lose_the_database
@@ -406,7 +413,7 @@ def test_a_job_is_left_to_its_lease_in_a_long_database_outage(world: World, monk
         raise errors.DatabaseUnavailable
 
     def lose_the_database(*_: object) -> None:
-        monkeypatch.setattr(jobs, "lock_job", away)
+        monkeypatch.setattr(jobs, "lock_row", away)
         raise errors.VectorStoreUnavailable
 
     world.vectors.before_upsert = lose_the_database

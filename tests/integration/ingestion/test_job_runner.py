@@ -12,7 +12,7 @@ import pytest
 from harness.acts import texts
 from harness.rows import each_row
 from harness.waiting import wait_until
-from harness.world import WORKER, WorkerKilled, World, build_world
+from harness.world import WORKER, WorkerKilled, World, build_world, message_of
 
 from memorybase import errors
 from memorybase.database import clock
@@ -21,7 +21,6 @@ from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.job_runner import JobOutcome
 from memorybase.memory_bases import deletion, regenerate
 from memorybase.queries import cursors
-from memorybase.queries.jobs import row_of
 from memorybase.queries.messages import CountedMessage
 from memorybase.services import Services
 from memorybase.settings import Settings
@@ -451,7 +450,7 @@ class TestWorkerLostInABatch:
         world.embedder.before_embed = look
         for job in waiting:
             if job.session_id != "deadly":
-                job_runner.run_jobs(world.services, row_of(job).message(), owner=WORKER, may_continue=lambda: True)
+                job_runner.run_jobs(world.services, message_of(job), owner=WORKER, may_continue=lambda: True)
         assert embedded == [2] * (len(waiting) - 1)
         assert {job.session_id for job in world.jobs(base) if job.state != "done"} == {"another", "deadly"}
 

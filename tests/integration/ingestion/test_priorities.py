@@ -14,9 +14,10 @@ from memorybase.database import clock
 from memorybase.database.paging import PageRequest
 from memorybase.ingestion import fair_order
 from memorybase.memory_bases import manage, regenerate
-from memorybase.models import IngestionJob, JobKind, Priority
+from memorybase.models import JobKind, Priority
 from memorybase.operations import health
 from memorybase.queries import jobs
+from memorybase.queries.jobs import JobRow
 from memorybase.queries.memory_base_lists import MemoryBaseQuery
 from memorybase.read_models import memory_bases
 
@@ -37,7 +38,7 @@ def new_base(world: World, priority: Priority) -> tuple[UUID, Callable[[], objec
     return base_id, more
 
 
-def waiting(world: World, limit: int = 200) -> list[IngestionJob]:
+def waiting(world: World, limit: int = 200) -> list[JobRow]:
     with world.services.database.reading() as db:
         return jobs.waiting_jobs(db, clock.now(db), limit=limit)
 
@@ -75,7 +76,7 @@ def test_a_higher_priority_that_always_has_work_starves_nobody(world: World, hig
     shares = []
     while len(shares) < 2:
         (job,) = waiting(world, limit=1)
-        world.run(jobs.row_of(job).message())
+        world.run(job.message())
         if job.memory_base_id == patient:
             shares.append(before)
             before = 0

@@ -21,7 +21,7 @@ from harness.constants import constants
 from harness.index import assert_index_exact
 from harness.pausing import POINTS, PausableWorkers
 from harness.pgvectors import HookedPgVectors
-from harness.world import World, build_world
+from harness.world import World, build_world, message_of
 from hypothesis import HealthCheck, event, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -39,7 +39,6 @@ from memorybase.memory_bases import consistency, dead_letters, deletion, manage
 from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Capture, Generation, JobKind, MemoryBase
 from memorybase.operations import sweeper, vector_indexes
-from memorybase.queries.jobs import row_of
 from memorybase.retention import passes
 from memorybase.services import JobMessage
 from memorybase.sessions import edits, restoring
@@ -611,7 +610,7 @@ class Protocol(RuleBasedStateMachine):
         for _ in range(2):
             waiting = [job for base in self.bases for job in self.world.active_jobs(base) if job.state == "queued"]
             if waiting:
-                return [row_of(one_of(waiting, which)).message()]
+                return [message_of(one_of(waiting, which))]
             self.capture(SESSIONS[which % 3], ["user", "assistant"], None, "error")
             self.flush(which, None)
         return []

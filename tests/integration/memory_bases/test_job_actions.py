@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from harness.world import World
+from harness.world import World, message_of
 
 from memorybase import errors
 from memorybase.database import clock
@@ -16,7 +16,6 @@ from memorybase.memory_bases import job_actions, regenerate, session_batches
 from memorybase.memory_bases.job_actions import JobResults
 from memorybase.models import IngestionJob, JobState
 from memorybase.queries.job_lists import JobAction, JobFilter, JobSkipReason
-from memorybase.queries.jobs import row_of
 from memorybase.sessions import edits
 
 RETRY, CANCEL = JobAction.RETRY, JobAction.CANCEL
@@ -120,7 +119,7 @@ def test_what_a_worker_holds_is_cancelled_and_its_late_result_is_dropped(world: 
     base = world.new_base(threshold=1)
     world.say("s", "one")
     (job,) = world.jobs(base)
-    message = row_of(job).message()
+    message = message_of(job)
     world.vectors.before_upsert = lambda *_: act(world, CANCEL, memory_base_id=base) and None
     world.run(message)
     world.vectors.before_upsert = None
@@ -138,7 +137,7 @@ def test_each_job_that_is_left_alone_has_its_reason(world: World) -> None:
     world.say("due", "one")
     world.say("running", "one")
     due, running = world.active_jobs(base)
-    assert claim.claim_job(world.services, row_of(running).message(), "worker") is not None
+    assert claim.claim_job(world.services, message_of(running), "worker") is not None
     failed = done.id
     reasons = {JobSkipReason.DUE: 1, JobSkipReason.RUNNING: 1}
     assert act(world, RETRY, memory_base_id=base).skipped == reasons

@@ -25,7 +25,8 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock
-from memorybase.ingestion import advance, job_runner
+from memorybase.ingestion import job_runner
+from memorybase.ingestion.settlement import Settlement
 from memorybase.knowledge_bases import registry
 from memorybase.memory_bases import consistency, dead_letters, deletion, manage
 from memorybase.memory_bases import regenerate as regeneration
@@ -343,14 +344,14 @@ def test_two_concurrent_last_advances_complete_the_build(
         return found
 
     both_have_written = threading.Barrier(2)
-    compare_and_set = advance.compare_and_set
+    advancing = Settlement.advancing
 
-    def begin_together(*args: Any, **kwargs: Any) -> advance.Advanced:
+    def begin_together(*args: Any, **kwargs: Any) -> Settlement:
         if postgres is not None:
             both_have_written.wait(30)
-        return compare_and_set(*args, **kwargs)
+        return advancing(*args, **kwargs)
 
-    monkeypatch.setattr(advance, "compare_and_set", begin_together)
+    monkeypatch.setattr(Settlement, "advancing", begin_together)
     monkeypatch.setattr(cursors, "build_is_complete", look_at_once)
     with ThreadPoolExecutor(2) as pool:
         outcomes = list(pool.map(world.run, enqueued))

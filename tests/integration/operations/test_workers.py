@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 from harness import wait_until
-from harness.world import World
+from harness.world import World, message_of
 
 from memorybase import errors
 from memorybase.ingestion.claim import claim_job
@@ -15,7 +15,6 @@ from memorybase.models import Heartbeat
 from memorybase.operations import heartbeats, workers
 from memorybase.operations.heartbeats import HeartbeatThread
 from memorybase.operations.workers import WorkerState
-from memorybase.queries.jobs import row_of
 
 
 def test_workers_are_listed_with_what_they_hold(world: World) -> None:
@@ -25,7 +24,7 @@ def test_workers_are_listed_with_what_they_hold(world: World) -> None:
     heartbeats.beat(world.services, "sweeper:host:3", "sweeper")
     world.say("s", "one", "two")
     (job,) = world.jobs(base)
-    claim = claim_job(world.services, row_of(job).message(), "host:a:1:1")
+    claim = claim_job(world.services, message_of(job), "host:a:1:1")
     assert claim is not None
     busy, idle = workers.list_workers(world.services).items
     assert (busy.name, busy.state, busy.jobs, busy.messages) == ("host:a:1:1", WorkerState.RUNNING, 1, 2)

@@ -18,13 +18,14 @@ from harness.expiring import S, chat, execute, keep, receipts_of, sweep_all, use
 from harness.index import assert_index_exact
 from harness.world import World
 
-from memorybase import errors, labels
+from memorybase import errors
 from memorybase.conversation import Record
 from memorybase.conversation.session_memory import summaries
 from memorybase.conversation.session_memory.summary_job import make_summary
 from memorybase.conversation.summarizers.job import SUMMARIZE
 from memorybase.database import clock
 from memorybase.database.paging import PageRequest
+from memorybase.features.lab import labels
 from memorybase.features.webhooks.outbox import EventType
 from memorybase.ids import CallerId
 from memorybase.models import Base, DeletedMessage, Flow, RetentionPass, Session

@@ -21,7 +21,7 @@ from recalling import corpora, naive
 from recalling.corpora import Conversation, Question
 
 from memorybase.embedding import Embedder, Embedders
-from memorybase.evaluation.metrics import TOP, judge, summarize
+from memorybase.features.lab.metrics import TOP, judge, summarize
 from memorybase.search import request as search_request
 from memorybase.search import search as answer
 from memorybase.search.request import SearchRequest

@@ -14,7 +14,7 @@ from api.contract.parts import operations
 from api.deps import KeyedRoute, Reader, Writer, keyed_router
 from api.key_limits import FLOW_IN_PATH, REFUSED
 from api.operations import Policy, operation, policy_of
-from api.web.views import ROUTERS as PAGE_ROUTERS
+from api.web.views import routers as page_routers
 
 OPERATION_IDS = {each["operationId"] for each in operations(CONTRACT)}
 # They answer a question in a body. What they store of it is no change of a caller's.
@@ -110,7 +110,7 @@ def test_what_is_declared_has_an_effect() -> None:
 
 
 def test_what_views_declare_has_an_effect() -> None:
-    views = [route for router in PAGE_ROUTERS for route in router.routes if isinstance(route, APIRoute)]
+    views = [route for router in page_routers() for route in router.routes if isinstance(route, APIRoute)]
     for route in views:
         declared = vars(route.endpoint)
         assert "without_content" not in declared or route.methods == {"GET"}, f"{route.path}: a form is always recorded"

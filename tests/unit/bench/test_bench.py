@@ -1,6 +1,6 @@
 """The benchmarks: every script can start, and the formulas behind published figures are right.
 
-What they measure needs a quiet machine. NDCG and recall are in `memorybase.evaluation`, with its tests.
+What they measure needs a quiet machine. NDCG and recall are in `memorybase.features.lab`, with its tests.
 """
 
 from __future__ import annotations

@@ -19,9 +19,10 @@ from memorybase.events import Event
 from memorybase.features.webhooks import endpoints, outbox
 from memorybase.features.webhooks.models import WebhookEndpoint
 from memorybase.features.webhooks.outbox import EventType
-from memorybase.ingestion.advance import WriteResult, advance
+from memorybase.ingestion.advance import advance
 from memorybase.ingestion.claim import claim_job
 from memorybase.ingestion.lease import LeaseKeeper
+from memorybase.ingestion.settlement import WriteResult
 from memorybase.memory_bases import consistency, regenerate
 from memorybase.sessions import edits
 
@@ -150,7 +151,7 @@ def test_an_advance_that_is_rolled_back_leaves_no_event(world: World) -> None:
             raise errors.ClaimLost
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("memorybase.ingestion.advance.schedule_next", fail)
+            patch.setattr("memorybase.ingestion.settlement.schedule_next", fail)
             with pytest.raises(errors.ClaimLost):
                 advance(world.services, claim, keeper, WriteResult(), cursor_id=None)
         assert rows(world) == []

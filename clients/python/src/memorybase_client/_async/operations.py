@@ -2375,91 +2375,6 @@ class AsyncOperations(AsyncTransport):
         )
         return await self._call(call, models.SearchAnswer)
 
-    def list_labels(
-        self,
-        *,
-        right: bool | None = None,
-        page: int | None = None,
-        size: int | None = None,
-        offset: int | None = None,
-        cursor: str | None = None,
-        flow_id: str | UUID | None = None,
-    ) -> AsyncListing[models.LabelView, models.Page[models.LabelView]]:
-        """List the labels, newest first.
-
-        right: Only right or only wrong ones.
-        page: Number of the page, from 1. Not together with `cursor`.
-        size: Maximum items of a page.
-        offset: Added to the position where the page starts.
-        cursor: next_cursor of the previous page; stable under changes.
-        flow_id: A UUID, or the caller's id.
-        """
-        call = Call(
-            "GET",
-            "/labels",
-            params={"right": right, "page": page, "size": size, "offset": offset, "cursor": cursor, "flow_id": flow_id},
-        )
-        return self._listing(call, models.Page[models.LabelView])
-
-    async def mark_result(
-        self,
-        *,
-        message_id: str | UUID,
-        query: str,
-        right: bool,
-        flow_id: str | UUID | None = None,
-        session_id: str | UUID | None = None,
-        end_user_id: str | UUID | None = None,
-        settings: Mapping[str, Any] | None = None,
-    ) -> models.LabelView:
-        """Mark a message as right or wrong for a question. A second label of the same question and message
-        replaces the first.
-
-        message_id: The message: a UUID or the caller's id.
-        query: The question, as it was searched. Of a longer one the last 8000 characters count.
-        right: Whether the message answers the question.
-        flow_id: Its flow, if several flows have this message id.
-        session_id: The question was asked of this session only; null: of all.
-        end_user_id: The question was asked of this end user's sessions only; null: of all.
-        settings: Settings of the search that found the message: any JSON object.
-        """
-        call = Call(
-            "POST",
-            "/labels",
-            content=json_of(
-                {
-                    "message_id": message_id,
-                    "query": query,
-                    "right": right,
-                    "flow_id": flow_id,
-                    "session_id": session_id,
-                    "end_user_id": end_user_id,
-                    "settings": settings,
-                }
-            ),
-        )
-        return await self._call(call, models.LabelView)
-
-    async def export_labels(
-        self, *, memory_base_id: str | UUID | None = None, flow_id: str | UUID | None = None
-    ) -> str:
-        """Export the labels of a flow as questions, one JSON object on each line, as `memorybase evaluate` reads
-        them.
-
-        memory_base_id: The labels of its flow.
-        flow_id: A UUID, or the caller's id.
-        """
-        call = Call("GET", "/labels/export", params={"memory_base_id": memory_base_id, "flow_id": flow_id})
-        return await self._call_text(call)
-
-    async def delete_label(self, label_id: str | UUID) -> None:
-        """Remove a label.
-
-        label_id: The UUID of the label.
-        """
-        call = Call("DELETE", f"/labels/{segment(label_id, 'label_id')}")
-        await self._call_empty(call)
-
     async def preview_retention(
         self,
         *,
@@ -3087,6 +3002,91 @@ class AsyncOperations(AsyncTransport):
         """
         call = Call("POST", "/import", params={"on_conflict": on_conflict})
         return await self._import(call, lines)
+
+    def list_labels(
+        self,
+        *,
+        right: bool | None = None,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+        flow_id: str | UUID | None = None,
+    ) -> AsyncListing[models.LabelView, models.Page[models.LabelView]]:
+        """List the labels, newest first.
+
+        right: Only right or only wrong ones.
+        page: Number of the page, from 1. Not together with `cursor`.
+        size: Maximum items of a page.
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        flow_id: A UUID, or the caller's id.
+        """
+        call = Call(
+            "GET",
+            "/labels",
+            params={"right": right, "page": page, "size": size, "offset": offset, "cursor": cursor, "flow_id": flow_id},
+        )
+        return self._listing(call, models.Page[models.LabelView])
+
+    async def mark_result(
+        self,
+        *,
+        message_id: str | UUID,
+        query: str,
+        right: bool,
+        flow_id: str | UUID | None = None,
+        session_id: str | UUID | None = None,
+        end_user_id: str | UUID | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> models.LabelView:
+        """Mark a message as right or wrong for a question. A second label of the same question and message
+        replaces the first.
+
+        message_id: The message: a UUID or the caller's id.
+        query: The question, as it was searched. Of a longer one the last 8000 characters count.
+        right: Whether the message answers the question.
+        flow_id: Its flow, if several flows have this message id.
+        session_id: The question was asked of this session only; null: of all.
+        end_user_id: The question was asked of this end user's sessions only; null: of all.
+        settings: Settings of the search that found the message: any JSON object.
+        """
+        call = Call(
+            "POST",
+            "/labels",
+            content=json_of(
+                {
+                    "message_id": message_id,
+                    "query": query,
+                    "right": right,
+                    "flow_id": flow_id,
+                    "session_id": session_id,
+                    "end_user_id": end_user_id,
+                    "settings": settings,
+                }
+            ),
+        )
+        return await self._call(call, models.LabelView)
+
+    async def export_labels(
+        self, *, memory_base_id: str | UUID | None = None, flow_id: str | UUID | None = None
+    ) -> str:
+        """Export the labels of a flow as questions, one JSON object on each line, as `memorybase evaluate` reads
+        them.
+
+        memory_base_id: The labels of its flow.
+        flow_id: A UUID, or the caller's id.
+        """
+        call = Call("GET", "/labels/export", params={"memory_base_id": memory_base_id, "flow_id": flow_id})
+        return await self._call_text(call)
+
+    async def delete_label(self, label_id: str | UUID) -> None:
+        """Remove a label.
+
+        label_id: The UUID of the label.
+        """
+        call = Call("DELETE", f"/labels/{segment(label_id, 'label_id')}")
+        await self._call_empty(call)
 
     async def get_memory_map(self, memory_base_id: str | UUID, *, question: str | None = None) -> models.MapView:
         """Read the map: up to 5,000 points, each with its message's id, session, speaker and time, but not its

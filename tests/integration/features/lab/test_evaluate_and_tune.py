@@ -13,7 +13,7 @@ from harness.clients import client_of
 from typer.testing import CliRunner
 
 from memorybase import cli, errors
-from memorybase.cli import evaluate, tune
+from memorybase.features.lab.commands import evaluate, tune
 
 pytestmark = pytest.mark.slow
 

@@ -303,7 +303,7 @@ class TestCompare:
 
 
 def test_prefixes_of_the_command_win_over_those_of_the_settings() -> None:
-    from memorybase.cli.models import _with_prompts
+    from memorybase.features.lab.commands.models import _with_prompts
 
     settings = Settings(embedding_prompts={DEFAULT_MODEL: {"query": "q: ", "passage": "p: "}})
     changed = _with_prompts(settings, DEFAULT_MODEL, "query: ", None)

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.evaluation.calibration import Scored
-from memorybase.evaluation.fitting import Fit, JudgedCandidates, fit
-from memorybase.evaluation.metrics import ndcg
+from memorybase.features.lab.calibration import Scored
+from memorybase.features.lab.fitting import Fit, JudgedCandidates, fit
+from memorybase.features.lab.metrics import ndcg
 
 PARTS = 5
 # Penalties on the squared distance from the default weights; the strongest changes next to nothing.

@@ -12,7 +12,8 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
 from memorybase.database.upsert import core, insert, rows_affected
-from memorybase.models import ApiKey, Message, SearchLabel
+from memorybase.features.lab.models import SearchLabel
+from memorybase.models import ApiKey, Message
 
 Label = SearchLabel
 
@@ -33,6 +34,10 @@ def put_label(db: OrmSession, values: dict[str, Any], now: datetime) -> UUID:
 
 def label_row(db: OrmSession, user_id: UUID, label_id: UUID) -> AnyRow | None:
     return db.execute(_views().where(Label.id == label_id, Label.user_id == user_id)).one_or_none()
+
+
+def flow_of_label(db: OrmSession, user_id: UUID, label_id: UUID) -> UUID | None:
+    return db.scalar(sa.select(Label.flow_id).where(Label.id == label_id, Label.user_id == user_id))
 
 
 def labels_page(

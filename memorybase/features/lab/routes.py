@@ -2,22 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Path, Query, Response
 from fastapi.responses import PlainTextResponse
+from pydantic import Field
 
 from api.auditing import Audit
 from api.deps import FlowFilter, PageDep, Reader, ServicesDep, Writer, keyed_router
-from api.key_limits import FLOW_IN_QUERY, Rule, flow_in, label_in_path, memory_base_in
+from api.extension import Routes
+from api.key_limits import FLOW_IN_QUERY, Asked, Rule, flow_in, memory_base_in
 from api.operations import operation
-from api.schemas import SentUuid
-from api.search_schemas import LabelBody
-from memorybase import ids, labels
+from api.schemas import QUERY_BOUND, Body, Identifier, SentUuid, Stored
+from memorybase import ids
 from memorybase.database.paging import Page
-from memorybase.labels import LabelView, Mark
+from memorybase.features.lab import labels, queries
+from memorybase.features.lab.labels import LabelView, Mark
+
+
+class LabelBody(Body):
+    """A judgement of a message as an answer to a question."""
+
+    message_id: Identifier = Field(description="The message: a UUID or the caller's id.")
+    query: Stored = Field(min_length=1, description=f"The question, as it was searched. {QUERY_BOUND}")
+    right: bool = Field(description="Whether the message answers the question.")
+    flow_id: Identifier | None = Field(default=None, description="Its flow, if several flows have this message id.")
+    session_id: Identifier | None = Field(
+        default=None, description="The question was asked of this session only; null: of all."
+    )
+    end_user_id: Identifier | None = Field(
+        default=None, description="The question was asked of this end user's sessions only; null: of all."
+    )
+    settings: dict[str, Any] = Field(
+        default_factory=dict, description="Settings of the search that found the message: any JSON object."
+    )
+
 
 router = keyed_router("labels")
+ROUTES = Routes(
+    router=router,
+    tag="labels",
+    description="Which results are right or wrong for a question, to measure searches on.",
+)
+
+
+def label_in_path(asked: Asked) -> None:
+    """A label of the key's flows."""
+    for label_id in asked.uuids("path", "label_id"):
+        asked.limits.check_flow(queries.flow_of_label(asked.db, asked.user_id, label_id), label_id, "label")
 
 
 @router.post("/labels")

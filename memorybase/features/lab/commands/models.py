@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memorybase import errors
-from memorybase.cli.evaluate import plain_table
 from memorybase.cli.options import DataDirOption, plural, print_table, progress, read_text, table_console
+from memorybase.features.lab.commands.evaluate import plain_table
 from memorybase.settings import Settings
 
 if TYPE_CHECKING:
     from memorybase.embedding import Embedder
     from memorybase.embedding.added_models import KnownModel
     from memorybase.embedding.prompts import Prompts
-    from memorybase.evaluation.model_comparison import Measured
-    from memorybase.evaluation.model_data import Conversation
+    from memorybase.features.lab.model_comparison import Measured
+    from memorybase.features.lab.model_data import Conversation
 
 app = typer.Typer(help="Embedding models: add, list, compare.", no_args_is_help=True)
 
@@ -96,7 +96,7 @@ def compare(
     data_dir: DataDirOption = None,
 ) -> None:
     """Measure two models on the same messages and questions, by vectors alone."""
-    from memorybase.evaluation.model_data import read_data
+    from memorybase.features.lab.model_data import read_data
 
     if report is not None and not report.absolute().parent.is_dir():
         raise errors.InvalidRequest(f"{report} cannot be written: its folder does not exist.")
@@ -232,7 +232,7 @@ def _measure(settings: Settings, model: str, conversations: Sequence[Conversatio
     from memorybase.embedding import registry, usage
     from memorybase.embedding.chunking import chunker_for
     from memorybase.embedding.endpoint import is_endpoint_model
-    from memorybase.evaluation.model_comparison import measure
+    from memorybase.features.lab.model_comparison import measure
 
     embedder = registry.load(settings, model)
     usage.OF_THIS_PROCESS.take()
@@ -248,7 +248,7 @@ def _measure(settings: Settings, model: str, conversations: Sequence[Conversatio
 def _show(
     names: Sequence[str], measured: Sequence[tuple[Measured, int | None]], conversations: Sequence[Conversation]
 ) -> None:
-    from memorybase.evaluation.model_comparison import FIGURES, MIN_QUESTIONS, gain
+    from memorybase.features.lab.model_comparison import FIGURES, MIN_QUESTIONS, gain
 
     texts, asked = sum(len(each.texts) for each in conversations), len(measured[0][0].answers)
     typer.echo(f"{plural(texts, 'message')}, {plural(asked, 'question')} with evidence; vectors alone\n")
@@ -275,7 +275,7 @@ def _show(
 def _write(report: Path, names: Sequence[str], measured: Sequence[tuple[Measured, int | None]]) -> None:
     from dataclasses import asdict
 
-    from memorybase.evaluation.model_comparison import FIGURES, gain
+    from memorybase.features.lab.model_comparison import FIGURES, gain
 
     (first, _), (second, _) = measured
     document = {

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from memorybase.embedding import Embedder
 from memorybase.embedding.chunking import Chunker
-from memorybase.evaluation.metrics import TOP, Judged, judge, paired_difference
-from memorybase.evaluation.model_data import Conversation
-from memorybase.evaluation.questions import Question
+from memorybase.features.lab.metrics import TOP, Judged, judge, paired_difference
+from memorybase.features.lab.model_data import Conversation
+from memorybase.features.lab.questions import Question
 
 CHUNKS_AT_ONCE = 64
 MIN_QUESTIONS = 30  # fewer give wide intervals

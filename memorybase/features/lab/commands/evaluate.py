@@ -17,13 +17,13 @@ from rich.table import Table
 from memorybase import errors
 from memorybase.cli.memory_bases import find_memory_base
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, table_console
-from memorybase.cli.questions import ResolvedQuestion, ask_all, load, resolve
+from memorybase.features.lab.commands.questions import ResolvedQuestion, ask_all, load, resolve
 
 if TYPE_CHECKING:
     from memorybase_client import Client, models
 
-    from memorybase.evaluation.calibration import Scored
-    from memorybase.evaluation.metrics import Judged
+    from memorybase.features.lab.calibration import Scored
+    from memorybase.features.lab.metrics import Judged
 
 TOP = 10
 FEW = 30  # fewer questions give wide intervals
@@ -63,7 +63,7 @@ class Variant:
 
     @property
     def judged(self) -> list[Judged]:
-        from memorybase.evaluation.metrics import judge, with_small_merged
+        from memorybase.features.lab.metrics import judge, with_small_merged
 
         return with_small_merged(
             [
@@ -75,7 +75,7 @@ class Variant:
 
     @property
     def scored(self) -> list[Scored]:
-        from memorybase.evaluation.calibration import Scored
+        from memorybase.features.lab.calibration import Scored
 
         return [
             Scored(each.question.evidence, [(str(hit.message_id), hit.score) for hit in each.results])
@@ -224,7 +224,7 @@ def plain_table(*columns: str) -> Table:
 
 
 def _figures(variants: Sequence[Variant]) -> Table:
-    from memorybase.evaluation.metrics import summarize
+    from memorybase.features.lab.metrics import summarize
 
     table = plain_table("mode", f"NDCG@{TOP}", "", f"Recall@{TOP}", "", "right result first", "p50 ms", "p95 ms")
     for variant in variants:
@@ -245,7 +245,7 @@ def _figures(variants: Sequence[Variant]) -> Table:
 
 def _differences(variants: Sequence[Variant]) -> list[str]:
     """For each mode measured with both weights, the gain of the memory base's own weights."""
-    from memorybase.evaluation.metrics import difference
+    from memorybase.features.lab.metrics import difference
 
     lines = []
     for own, default in pairwise(variants):
@@ -262,7 +262,7 @@ def _differences(variants: Sequence[Variant]) -> list[str]:
 
 
 def _categories(variants: Sequence[Variant]) -> Table:
-    from memorybase.evaluation.metrics import summarize
+    from memorybase.features.lab.metrics import summarize
 
     found = [summarize(variant.judged).categories for variant in variants]
     table = plain_table(f"NDCG@{TOP} by category", "questions", *(variant.name for variant in variants))
@@ -272,7 +272,7 @@ def _categories(variants: Sequence[Variant]) -> Table:
 
 
 def _bands(scored: Sequence[Scored]) -> Table:
-    from memorybase.evaluation.calibration import bands
+    from memorybase.features.lab.calibration import bands
 
     table = plain_table("score", "results", "right")
     for band in reversed(bands(scored)):
@@ -282,7 +282,7 @@ def _bands(scored: Sequence[Scored]) -> Table:
 
 
 def _best(scored: Sequence[Scored]) -> Table:
-    from memorybase.evaluation.calibration import best_scores
+    from memorybase.features.lab.calibration import best_scores
 
     table = plain_table("best score", "questions", "5th percentile", "median", "95th percentile")
     kinds = (("questions with evidence", True), ("questions without an answer", False))
@@ -294,7 +294,7 @@ def _best(scored: Sequence[Scored]) -> Table:
 
 
 def _cuts(scored: Sequence[Scored]) -> Table:
-    from memorybase.evaluation.calibration import cuts
+    from memorybase.features.lab.calibration import cuts
 
     table = plain_table("min_score", "false alarms", "missed")
     for cut in cuts(scored):
@@ -356,8 +356,8 @@ def _write(report: Path, base: models.MemoryBaseView, variants: Sequence[Variant
 
 
 def _of(variant: Variant) -> dict[str, Any]:
-    from memorybase.evaluation.calibration import bands, best_scores, cuts
-    from memorybase.evaluation.metrics import summarize
+    from memorybase.features.lab.calibration import bands, best_scores, cuts
+    from memorybase.features.lab.metrics import summarize
 
     half, most = variant.latency
     best = {

@@ -16,7 +16,7 @@ from memorybase.cli.options import progress, read_text
 if TYPE_CHECKING:
     from memorybase_client import Client, models
 
-    from memorybase.evaluation import Question
+    from memorybase.features.lab.questions import Question
 
 MAX_NAMED = 5  # message ids in a warning
 
@@ -48,7 +48,7 @@ def load(client: Client, memory: models.MemoryBaseView, file: Path) -> list[Reso
 
 def resolve(client: Client, memory: models.MemoryBaseView, text: str) -> list[ResolvedQuestion]:
     """The questions of a text with one JSON object on each line. Raises InvalidRequest like `load`."""
-    from memorybase.evaluation.questions import problems_found, read_questions
+    from memorybase.features.lab.questions import problems_found, read_questions
 
     questions = read_questions(text)
     found = _fetch_evidence(client, memory, questions)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from harness.api import Api, open_api
 from harness.clients import client_of
+from harness.plain_browser import Page, mounted
 from harness.rows import each_row
 from typer.testing import CliRunner
 
 from memorybase import cli
-from memorybase.cli import evaluate
+from memorybase.features.lab.commands import evaluate
 from memorybase.settings import Settings
 
 Json = dict[str, Any]
@@ -145,6 +147,38 @@ class TestExport:
 
     def test_a_flow_or_a_memory_base_is_needed(self, home: Api) -> None:
         assert home.refused("GET", "/labels/export", 422)["field"] == "flow_id"
+
+
+class TestPlayground:
+    def test_each_result_has_its_mark_which_a_second_click_takes_away(self, home: Api) -> None:
+        here = f"/playground?q={QUESTION}&flow=support"
+        with mounted(home):
+            page = Page(home)
+            assert pressed(results(page)) == {"m1": [], "m2": []}
+            ids = {each["external_id"]: each["id"] for each in home.get("/messages")["items"]}
+            form = {"message": ids["m1"], "q": QUESTION, "here": here}
+            page.post("/playground/label", verdict="wrong", **form)
+            assert pressed(results(page)) == {"m1": ["Wrong"], "m2": []}
+            (label,) = home.get("/labels")["items"]
+            assert (label["message_external_id"], label["right"], label["settings"]["mode"]) == ("m1", False, "hybrid")
+            page.post("/playground/label", verdict="none", label_id=label["id"], **form)
+            assert pressed(results(page)) == {"m1": [], "m2": []}
+
+
+def results(page: Page) -> str:
+    return page.get(f"/playground/results?q={QUESTION}&flow=support")
+
+
+def pressed(results: str) -> dict[str, list[str]]:
+    """By result the buttons that are pressed, of the two that each has."""
+    found = {}
+    for result in results.split('<li class="hit')[1:]:
+        buttons = re.findall('aria-pressed="(true|false)" aria-label="(Right|Wrong) for this question"', result)
+        assert [name for _, name in buttons] == ["Right", "Wrong"]
+        name = re.search("m[12]", re.sub("<[^>]*>", "", result))
+        assert name is not None
+        found[name[0]] = [button for is_pressed, button in buttons if is_pressed == "true"]
+    return dict(sorted(found.items()))
 
 
 class TestEvaluate:

@@ -18,10 +18,11 @@ from memorybase import errors
 from memorybase.database import clock, engine
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.described import FlowId, Id, MessageId
+from memorybase.features.lab import queries
 from memorybase.ids import CallerId
 from memorybase.messages import check_json
 from memorybase.models import Message
-from memorybase.queries import caller_ids, search_labels
+from memorybase.queries import caller_ids
 from memorybase.queries.ownership import check_flow, not_found, require, require_memory_base
 from memorybase.services import Services
 from memorybase.validation import check_text
@@ -94,9 +95,9 @@ def mark(services: Services, user_id: UUID, key_id: UUID | None, wanted: Mark) -
             "right": wanted.right,
             "marked_by": key_id,
         }
-        label_id = search_labels.put_label(db, values, clock.now(db))
+        label_id = queries.put_label(db, values, clock.now(db))
         engine.created(db, label_id=label_id)
-        row = search_labels.label_row(db, user_id, label_id)
+        row = queries.label_row(db, user_id, label_id)
         if row is None:
             raise not_found("label", label_id)
         return _view(row)
@@ -114,7 +115,7 @@ def list_labels(
     with services.database.reading() as db:
         if flow_id is not None:
             check_flow(db, user_id, flow_id)
-        return page_of(search_labels.labels_page(db, user_id, flow_id=flow_id, right=right, request=request), _view)
+        return page_of(queries.labels_page(db, user_id, flow_id=flow_id, right=right, request=request), _view)
 
 
 def marks_of(
@@ -130,13 +131,13 @@ def marks_of(
     """By message: its label for this question, and whether it says right."""
     keys = [question_key(flow_id, query, session_id, end_user_id) for flow_id in flow_ids]
     with services.database.reading() as db:
-        return search_labels.marks(db, user_id, keys, message_ids)
+        return queries.marks(db, user_id, keys, message_ids)
 
 
 def remove_label(services: Services, user_id: UUID, label_id: UUID) -> None:
     """Raises NotFound."""
     with services.database.transaction() as db:
-        if not search_labels.delete_label(db, user_id, label_id):
+        if not queries.delete_label(db, user_id, label_id):
             raise not_found("label", label_id)
 
 
@@ -152,7 +153,7 @@ def export_labels(
             check_flow(db, user_id, flow_id)
         elif memory_base_id is not None:
             flow_id = require_memory_base(db, user_id, memory_base_id).flow_id
-        rows = search_labels.labels_of_questions(db, flow_id, limit=MAX_EXPORTED)
+        rows = queries.labels_of_questions(db, flow_id, limit=MAX_EXPORTED)
     questions = (list(of_question) for _, of_question in groupby(rows, key=lambda row: row.question_key))
     return "".join(json.dumps(_question(of_question), ensure_ascii=False) + "\n" for of_question in questions)
 

@@ -14,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorybase import errors
-from memorybase.evaluation import Fit, JudgedCandidates, Question, cross_validate, fit, read_questions, tuning
-from memorybase.evaluation.calibration import Scored, bands, best_scores, calibration_error, cuts
-from memorybase.evaluation.metrics import Judged, difference, judge, ndcg, recall, summarize, with_small_merged
+from memorybase.features.lab import tuning
+from memorybase.features.lab.calibration import Scored, bands, best_scores, calibration_error, cuts
+from memorybase.features.lab.fitting import Fit, JudgedCandidates, cross_validate, fit
+from memorybase.features.lab.metrics import Judged, difference, judge, ndcg, recall, summarize, with_small_merged
+from memorybase.features.lab.questions import Question, read_questions
 
 
 class TestMetrics:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memorybase import errors
-from memorybase.evaluation.questions import PROBLEMS_NAMED, Question, problems_found, read_questions
+from memorybase.features.lab.questions import PROBLEMS_NAMED, Question, problems_found, read_questions
 from memorybase.import_export.conversation_files import read_runs
 from memorybase.messages import message_text
 

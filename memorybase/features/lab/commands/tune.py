@@ -12,17 +12,18 @@ import typer
 from rich.table import Table
 
 from memorybase import errors
-from memorybase.cli.evaluate import TOP, interval, plain_table
 from memorybase.cli.memory_bases import find_memory_base
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, progress, table_console
-from memorybase.cli.questions import ResolvedQuestion, ask_all, load
+from memorybase.features.lab.commands.evaluate import TOP, interval, plain_table
+from memorybase.features.lab.commands.questions import ResolvedQuestion, ask_all, load
 
 if TYPE_CHECKING:
     from memorybase_client import Client, models
 
-    from memorybase.evaluation import Fit, JudgedCandidates, Tuned
-    from memorybase.evaluation.calibration import Scored
-    from memorybase.evaluation.metrics import Judged
+    from memorybase.features.lab.calibration import Scored
+    from memorybase.features.lab.fitting import Fit, JudgedCandidates
+    from memorybase.features.lab.metrics import Judged
+    from memorybase.features.lab.tuning import Tuned
 
 CANDIDATES = 100  # per question
 WEIGHT_DIGITS = 4
@@ -134,7 +135,8 @@ def _pool(client: Client, base: models.MemoryBaseView, questions: Sequence[Resol
     """The candidates of every question with their signals. Raises InvalidRequest if there are too few."""
     import numpy as np
 
-    from memorybase.evaluation import Fit, JudgedCandidates, tuning
+    from memorybase.features.lab import tuning
+    from memorybase.features.lab.fitting import Fit, JudgedCandidates
 
     answers = list(ask_all(client, base, questions, "candidates", top_k=CANDIDATES, explain=True, default_weights=True))
     parts = [hit.parts for _, answer in answers for hit in answer.results if hit.parts is not None]
@@ -187,7 +189,7 @@ def _set_of(parts: Sequence[models.ScoreParts]) -> str:
 
 
 def _check(asked: Sequence[JudgedCandidates]) -> None:
-    from memorybase.evaluation import tuning
+    from memorybase.features.lab import tuning
 
     usable, with_evidence = tuning.usable(asked), sum(bool(each.evidence) for each in asked)
     if usable < tuning.MIN_QUESTIONS:
@@ -198,12 +200,12 @@ def _check(asked: Sequence[JudgedCandidates]) -> None:
 
 
 def _fit(pool: Pool) -> Tuned:
-    from memorybase.evaluation import tune as fitted
+    from memorybase.features.lab import tuning
 
     with progress(keep=False) as bar:
         bar.add_task("fitting", total=None)
         try:
-            return fitted(pool.asked, pool.default)
+            return tuning.tune(pool.asked, pool.default)
         except ValueError as exc:
             raise errors.InvalidRequest(f"The questions cannot be split into parts: {exc}.") from exc
 
@@ -212,9 +214,9 @@ def _fit(pool: Pool) -> Tuned:
 
 
 def _show(base: models.MemoryBaseView, pool: Pool, tuned: Tuned) -> Gain:
-    from memorybase.evaluation import summarize, tuning
-    from memorybase.evaluation.calibration import calibration_error
-    from memorybase.evaluation.metrics import difference
+    from memorybase.features.lab import tuning
+    from memorybase.features.lab.calibration import calibration_error
+    from memorybase.features.lab.metrics import difference, summarize
 
     with_evidence = sum(bool(each.evidence) for each in pool.asked)
     how = "by session" if pool.by_session else "by question, because the evidence is in few sessions"
@@ -255,7 +257,7 @@ def verdict(gain: Gain) -> str:
 
 
 def _judged(asked: Sequence[JudgedCandidates], scored: Sequence[Scored]) -> list[Judged]:
-    from memorybase.evaluation.metrics import judge, with_small_merged
+    from memorybase.features.lab.metrics import judge, with_small_merged
 
     return with_small_merged(
         [

@@ -1,0 +1,54 @@
+"""The lab: people judge what searches find, and commands measure searches, fit their weights and compare models.
+
+    labels        messages marked as right or wrong for a question, and their export as questions
+    questions     reads a file of questions, each with the ids of the messages that answer it
+    metrics       NDCG and recall with confidence intervals
+    calibration   how scores relate to right results: by score, and false alarms and misses by min_score
+    fitting       weights that rank the answering messages first, cross-validated by group
+    tuning        the same for few questions: weights near the default ones, and their gain on unseen questions
+    model_data    messages and questions to compare embedding models on
+    model_comparison  recall, time and size of each, and the gain of one over the other
+    models, queries, hooks; routes, page and commands for the API, the playground and the command line
+
+Only labels are in the server. The commands measure from outside, through the API, as the benchmark does. The weights
+that a fit stores belong to the search.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memorybase.extension import Extension
+
+if TYPE_CHECKING:
+    from api.extension import Routes
+    from api.web.extension import Pages
+    from memorybase.cli.extension import Commands
+    from memorybase.extension import Hooks
+
+
+def _hooks() -> Hooks:
+    from memorybase.features.lab import hooks
+
+    return hooks.HOOKS
+
+
+def _routes() -> Routes:
+    from memorybase.features.lab import routes
+
+    return routes.ROUTES
+
+
+def _pages() -> Pages:
+    from memorybase.features.lab import page
+
+    return page.PAGES
+
+
+def _commands() -> Commands:
+    from memorybase.features.lab import commands
+
+    return commands.COMMANDS
+
+
+EXTENSION = Extension(name="lab", hooks=_hooks, routes=_routes, pages=_pages, commands=_commands)

@@ -1,0 +1,8 @@
+"""What the core calls: nothing. Loading it declares the table."""
+
+from __future__ import annotations
+
+from memorybase.extension import Hooks
+from memorybase.features.lab import models  # noqa: F401
+
+HOOKS = Hooks()
