@@ -48,7 +48,11 @@ _KEY = (QuotaCounter.subject_id, QuotaCounter.quota, QuotaCounter.window_start)
 
 
 def quotas_of_user(db: OrmSession, user_id: UUID) -> dict[str, int] | None:
-    return db.scalar(sa.select(User.quotas).where(User.id == user_id))
+    found: dict[str, int] | None = records.execute(db, _QUOTAS_OF_USER, {"user_id": user_id}).scalar()
+    return found
+
+
+_QUOTAS_OF_USER = sa.select(core(User).c.quotas).where(core(User).c.id == sa.bindparam("user_id"))
 
 
 def lock_quotas_of_user(db: OrmSession, user_id: UUID) -> dict[str, int] | None:

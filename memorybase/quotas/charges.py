@@ -51,10 +51,15 @@ def charge_messages(db: OrmSession, caller: Caller, units: int, end_user_id: str
     wait for its counters. To be called within `charged`. Raises QuotaExceeded."""
     if not units:
         return
+    # Looked for before anything is locked.
+    new_to = [
+        (bound, end_user_id)
+        for bound in caller.end_users
+        if end_user_id is not None and not quota_counters.knows_end_user(db, bound.subject_id, end_user_id)
+    ]
     _charge_all(db, caller.messages, units, now)
-    if end_user_id is not None:
-        for bound in caller.end_users:
-            _count_end_user(db, bound, end_user_id, now)
+    for bound, person in new_to:
+        _count_end_user(db, bound, person, now)
 
 
 def charge_restored(db: OrmSession, caller: Caller, units: int, now: datetime) -> None:
@@ -99,9 +104,7 @@ def _charge(db: OrmSession, bound: Bound, units: int, now: datetime) -> None:
 
 
 def _count_end_user(db: OrmSession, bound: Bound, end_user_id: str, now: datetime) -> None:
-    """Count the end user unless it is counted."""
-    if quota_counters.knows_end_user(db, bound.subject_id, end_user_id):
-        return
+    """Count the end user unless another capture has counted it meanwhile."""
     # Lock the counter before the end user's row, as a recount does: else the two could wait for each other.
     if quota_counters.lock_counter(db, *bound.counter) is None:
         raise _Uncounted(bound)

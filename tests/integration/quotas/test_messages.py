@@ -136,7 +136,7 @@ def test_a_quota_costs_a_capture_one_statement_at_its_end(limited: Limited) -> N
         with recorded(world.services.database.engine) as statements:
             world.say("s1", "second", end_user_id="ann")
     sent = [sql for sql, _ in statements]
-    assert [sql.split()[0] for sql in sent[-3:]] == ["INSERT", "UPDATE", "SELECT"]
+    assert [sql.split()[0] for sql in sent[-3:]] == ["SELECT", "INSERT", "UPDATE"]
     assert sum("quota" in sql for sql in sent) == sum("quota" in sql for sql in sent[-3:]) == 3
 
 
