@@ -32,7 +32,6 @@ from api.routes import OF_FEATURES, ROUTERS
 from api.security_headers import SecurityHeaders
 from memorybase import __version__, errors, telemetry, tracing
 from memorybase.operations import embedding_usage, exposition
-from memorybase.quotas import slices
 from memorybase.services import Services
 from memorybase.settings import Settings
 
@@ -157,7 +156,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     with waiting.ended_by_signals(app):
         async with mcp.running(app):
             yield
-    await to_thread.run_sync(slices.close, app.state.services.database)
     if is_built_here:
         tracing.flush()
         with suppress(errors.EnvironmentFailure):

@@ -33,7 +33,6 @@ import sqlalchemy as sa
 from ingesting.doubles import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 from ingesting.postgresql import running_postgresql
 
-import memorybase
 from memorybase import features
 from memorybase.audit.record import Actor, Recorder
 from memorybase.auth import api_keys
@@ -49,13 +48,13 @@ from memorybase.memory_bases.manage import NewMemoryBase, create_memory_base
 from memorybase.messages import NewMessage, normalise
 from memorybase.queries import ledger
 from memorybase.queries import messages as message_queries
+from memorybase.quotas.bounds import NAMES, acting_as, caller_of
 from memorybase.services import JobMessage, Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 KEY = "the-key-of-the-benchmark"
-HAS_QUOTAS = (Path(memorybase.__file__).parent / "quotas").exists()  # another checkout may lack them
 KEY_ID = UUID(int=1)
 THRESHOLD = 10
 RUNS_IN_SESSION = 20
@@ -126,8 +125,8 @@ class Benchmark:
     def _capture(self, session_id: str) -> None:
         services, user_id, measured = self._services, self._user_id, self._meter.measured
         request = CaptureRequest(session_id=session_id, messages=[self._message("user"), self._message("assistant")])
-        measured("authenticate", lambda: api_keys.authenticate(services, KEY))
-        with self._part() as part:
+        caller = measured("authenticate", lambda: api_keys.authenticate(services, KEY)).charged
+        with acting_as(caller), self._part() as part:
             measured(part, lambda: ingestion.capture(services, user_id, self._flow_id, request))
         queue = services.queue
         assert isinstance(queue, InMemoryQueue)
@@ -143,7 +142,7 @@ class Benchmark:
         if kind == 0:
             yield "capture"
             return
-        if kind == 1 and HAS_QUOTAS:
+        if kind == 1:
             with limited(self._services, self._user_id):
                 yield "limited"
             return
@@ -181,10 +180,8 @@ class Benchmark:
 @contextmanager
 def limited(services: Services, user_id: UUID) -> Iterator[None]:
     """A caller with all quotas, of the user and of the key."""
-    from memorybase.quotas import bounds
-
-    quotas: dict[str, int] = dict.fromkeys(bounds.NAMES, 1_000_000)
-    with bounds.acting_as(bounds.caller_of(services.settings, user_id, quotas, KEY_ID, quotas)):
+    quotas: dict[str, int] = dict.fromkeys(NAMES, 1_000_000)
+    with acting_as(caller_of(services.settings, user_id, quotas, KEY_ID, quotas)):
         yield
 
 
@@ -198,10 +195,6 @@ def measure_here(url: str, captures: int) -> dict[str, Cost]:
             settings, database, InMemoryVectors(), FakeEmbedders(), InMemoryLocks(), InMemoryQueue(), features.hooks()
         )
         costs = Benchmark(services).run(captures)
-        if HAS_QUOTAS:
-            from memorybase.quotas import slices
-
-            slices.close(database)
         database.dispose()
     return costs
 
@@ -239,7 +232,7 @@ def report(name: str, server: str, arguments: argparse.Namespace) -> None:
             with empty_database(server) as url:
                 runs[checkout].append(measure(checkout, url, arguments.captures))
     for part in ("authenticate", "capture", "recorded", "limited", "claim", "advance"):
-        costs = {each: [run.get(part, run["capture"]) for run in runs[each]] for each in checkouts}  # without quotas
+        costs = {each: [run[part] for run in runs[each]] for each in checkouts}
         medians = [statistics.median(cost.milliseconds for cost in costs[each]) for each in checkouts]
         sent = [f"{costs[each][0].statements:.1f}" for each in checkouts]
         pairs = zip(costs[ROOT], costs[checkouts[0]], strict=True)

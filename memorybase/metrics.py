@@ -52,7 +52,7 @@ QUOTA_REFUSALS = Counter(
 )
 QUOTA_UNCHECKED = Counter(
     "memorybase_quota_unchecked",
-    "Calls admitted without a check because the counter of a quota could not be reached, by quota.",
+    "Searches admitted without a check because the counter of a quota could not be reached, by quota.",
     ["quota"],
     registry=_OF_THIS_PROCESS,
 )

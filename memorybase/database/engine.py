@@ -225,6 +225,12 @@ def _commit(connection: sa.Connection) -> None:
         raise errors.DatabaseUnavailable("The database failed: no standby has confirmed the commit")
 
 
+def commit_without_disk(db: OrmSession) -> None:
+    """On PostgreSQL, the commit waits for no disk or standby, and a crash may undo it. On SQLite `durable` decides."""
+    if connection(db).dialect.name == "postgresql":
+        connection(db).exec_driver_sql(postgresql.WITHOUT_DISK)
+
+
 def created(db: OrmSession, **ids: object) -> None:
     """State the ids of what this transaction creates, for a hook before its commit."""
     created_ids(db).update(ids)

@@ -36,6 +36,7 @@ TIMEOUTS = {  # milliseconds
     "idle_in_transaction_session_timeout": STATEMENT_TIMEOUT_MILLISECONDS,
 }
 # For one transaction. A lock_timeout of 0 would mean none.
+WITHOUT_DISK = "SET LOCAL synchronous_commit = off"
 WITHOUT_WAITING = "SELECT set_config('lock_timeout', '1', true), set_config('synchronous_commit', 'off', true)"
 DEFAULT_SHARED_BUFFERS = 128 * 2**20
 # The system's cache makes up for a smaller shared_buffers until a database is larger than this.

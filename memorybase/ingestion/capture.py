@@ -29,7 +29,8 @@ from memorybase.queries import deleted_messages, sessions
 from memorybase.queries import messages as message_queries
 from memorybase.queries.ownership import share_bases
 from memorybase.queries.sessions import SessionRow
-from memorybase.quotas.charges import Charge, charged
+from memorybase.quotas.bounds import Caller
+from memorybase.quotas.charges import charge_messages, charged
 from memorybase.services import Services
 from memorybase.standing import index as standing
 from memorybase.telemetry import get_logger
@@ -118,17 +119,16 @@ def _prepare(services: Services, user_id: UUID, flow_id: UUID, request: CaptureR
     return _Post(user_id, flow_id, request, list(dict.fromkeys(runs)) or [of_all], messages)
 
 
-def _attempt(services: Services, post: _Post, charge: Charge) -> CaptureResult:
+def _attempt(services: Services, post: _Post, caller: Caller) -> CaptureResult:
     for is_first in (True, False):
         try:
-            return _store(services, post, charge, look_up_all=not is_first)
+            return _store(services, post, caller, look_up_all=not is_first)
         except errors.ConstraintViolated:
-            # A concurrent capture has stored one of these ids. Look all ids up this time.
-            charge.undo()
-    return _store(services, post, charge, look_up_all=True)
+            continue  # a concurrent capture has stored one of these ids: look all ids up this time
+    return _store(services, post, caller, look_up_all=True)
 
 
-def _store(services: Services, post: _Post, charge: Charge, *, look_up_all: bool) -> CaptureResult:
+def _store(services: Services, post: _Post, caller: Caller, *, look_up_all: bool) -> CaptureResult:
     request = post.request
     with services.database.transaction(durable=request.durable) as db:
         bases = share_bases(db, post.user_id, post.flow_id)
@@ -141,7 +141,7 @@ def _store(services: Services, post: _Post, charge: Charge, *, look_up_all: bool
         idempotency.bind_end_user(session, request.end_user_id)
         runs = {
             run: idempotency.ensure_run(
-                db, session, run, [each for each in post.messages if each.run == run], now, key_id=charge.attributed_to
+                db, session, run, [each for each in post.messages if each.run == run], now, key_id=caller.attributed_to
             )
             for run in post.runs
         }
@@ -149,12 +149,12 @@ def _store(services: Services, post: _Post, charge: Charge, *, look_up_all: bool
             db, session, post.messages, runs, on_conflict=request.on_conflict, look_up_all=look_up_all
         )
         new = [each for each in placed if each.state == "new"]
-        charge.messages(len(new), session.end_user_id)
         _insert(db, session, new, now)
         edit.update_changed(db, services, bases, session, placed, now, by=request.by)
         if session != as_opened:
             sessions.save(db, session)
         ingestion = trigger(db, services, bases, session, now)
+        charge_messages(db, caller, len(new), session.end_user_id, now)
         run_id, run_is_new = runs[post.runs[-1]]
         engine.created(db, run_id=run_id, session_id=request.session_id)
     known = sum(each.state in ("known", "changed") for each in placed)

@@ -12,9 +12,9 @@ from memorybase.models.base import ID_LENGTH, Base
 
 
 class QuotaCounter(Base):
-    """Units of one quota granted in one window, used or held by a process as its slice.
+    """What is used of one quota in one window.
 
-    `subject_id`: the user, or the first of the keys that were rotated into each other. Quotas without a window have
+    `subject_id`: the user, or the first of the keys that were rotated into each other. Quotas of what is stored have
     1970 in `window_start`.
     """
 
@@ -25,8 +25,8 @@ class QuotaCounter(Base):
     quota: Mapped[str] = mapped_column(String(32), primary_key=True)
     window_start: Mapped[datetime] = mapped_column(primary_key=True)
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
-    granted: Mapped[int] = mapped_column(BigInteger)
-    epoch: Mapped[int] = mapped_column(Integer)  # rises at a recount: slices from before it are not given back
+    granted: Mapped[int] = mapped_column(BigInteger)  # what is used
+    epoch: Mapped[int] = mapped_column(Integer, default=0)  # rises at each recount, so that only one corrects
     recount_at: Mapped[datetime | None]  # null for quotas with a window: nothing of them comes back
 
 

@@ -44,7 +44,7 @@ from memorybase.queries import heartbeats, timestamps
 from memorybase.queries.memory_uses import LATEST_CAPTURE
 from memorybase.queries.retention import MAX_RETAIN_DAYS
 from memorybase.queries.timestamps import NOW, Limit
-from memorybase.quotas import recount
+from memorybase.quotas import counting
 from memorybase.retention import forgetting, passes
 from memorybase.services import Services
 from memorybase.sessions.deletion import LATE_WRITE
@@ -107,7 +107,7 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     yield Limit(Distillation.lease_until, distill.lease(services))
     yield Limit(PlannedDeletion.due_at, UNDO)
     yield Limit(PlannedBaseDeletion.due_at, UNDO)
-    yield Limit(QuotaCounter.recount_at, recount.MOST_PAUSE, becomes=NOW)
+    yield Limit(QuotaCounter.recount_at, counting.MOST_PAUSE, becomes=NOW)
     for hooks in services.hooks:
         if hooks.limits is not None:
             yield from hooks.limits(services)

@@ -26,7 +26,7 @@ from memorybase.memory_bases.deletion import finish_deletion
 from memorybase.operations import clock_steps
 from memorybase.queries import credentials, due_steps, flows, jobs, memory_bases, pending
 from memorybase.queries.pending import SessionBehind
-from memorybase.quotas import recount
+from memorybase.quotas import counting
 from memorybase.retention import forgetting, passes, receipts, uses
 from memorybase.services import Services
 from memorybase.sessions import bulk, renaming, restoring
@@ -149,8 +149,8 @@ def steps_of(services: Services) -> list[Step]:
         Step("jobs_deleted", delete_old, Pace.SELDOM, DELETE_LIMIT),
         Step("audit_sealed", chain.seal, Pace.DUE),
         Step("audit_pruned", chain.prune, Pace.SELDOM),
-        Step("quotas_recounted", recount.recount),
-        Step("quota_windows_deleted", recount.forget_windows, Pace.SELDOM),
+        Step("quotas_recounted", counting.recount),
+        Step("quota_windows_deleted", counting.forget_windows, Pace.SELDOM),
     ]
     return own + [step for hooks in services.hooks for step in hooks.steps]
 

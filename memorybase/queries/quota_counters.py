@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from datetime import datetime
+from collections.abc import Collection, Iterable, Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database.upsert import insert, insert_if_absent, rows_affected
+from memorybase.database import engine, records
+from memorybase.database.upsert import core, insert, insert_if_absent, insert_into, rows_affected
 from memorybase.models import (
     ApiKey,
     Chat,
@@ -24,20 +26,16 @@ from memorybase.models import (
     User,
 )
 
-
-class Counter(NamedTuple):
-    """Granted units of a quota, since which recount."""
-
-    granted: int
-    epoch: int
+NO_WINDOW = datetime(1970, 1, 1, tzinfo=UTC)  # of the quotas of what is stored
 
 
-class Subject(NamedTuple):
-    """Owner of a counter that is due for a recount."""
+class Due(NamedTuple):
+    """A counter of what is stored that is to be compared with the rows."""
 
     subject_id: UUID
     quota: str
     user_id: UUID
+    epoch: int
 
     @property
     def key_id(self) -> UUID | None:
@@ -50,7 +48,11 @@ _KEY = (QuotaCounter.subject_id, QuotaCounter.quota, QuotaCounter.window_start)
 
 
 def quotas_of_user(db: OrmSession, user_id: UUID) -> dict[str, int] | None:
-    return db.scalar(sa.select(User.quotas).where(User.id == user_id))
+    found: dict[str, int] | None = records.execute(db, _QUOTAS_OF_USER, {"user_id": user_id}).scalar()
+    return found
+
+
+_QUOTAS_OF_USER = sa.select(core(User).c.quotas).where(core(User).c.id == sa.bindparam("user_id"))
 
 
 def lock_quotas_of_user(db: OrmSession, user_id: UUID) -> dict[str, int] | None:
@@ -74,50 +76,94 @@ def set_quotas_of_key(db: OrmSession, subject_id: UUID, quotas: Mapping[str, int
     db.execute(sa.update(ApiKey).where(rotated).values(quotas=quotas))
 
 
-# Counters.
+# Counters. Without `window_start`: of what is stored.
+
+_UNIQUE = ("subject_id", "quota", "window_start")
 
 
-def lock_counter(db: OrmSession, subject_id: UUID, quota: str, window_start: datetime) -> Counter | None:
-    """The row stays locked until the transaction ends. None without a row."""
-    row = db.execute(_counted(subject_id, quota, window_start).with_for_update()).one_or_none()
-    return None if row is None else Counter(row.granted, row.epoch)
+def charge_window(
+    db: OrmSession, subject_id: UUID, quota: str, window_start: datetime, user_id: UUID, units: int, limit: int
+) -> bool:
+    """Add the units, unless more than the limit would be used then. Returns whether they were added: the counter stays
+    locked until the transaction ends."""
+    row = {"subject_id": subject_id, "quota": quota, "window_start": window_start, "user_id": user_id, "granted": units}
+    statement = _charge_window(engine.connection(db).dialect.name)
+    return units <= limit and records.execute(db, statement, row | {"most": limit}).rowcount == 1
 
 
-def add_counter(db: OrmSession, row: Mapping[str, Any]) -> None:
-    insert_if_absent(db, QuotaCounter, row, "subject_id", "quota", "window_start")
+@lru_cache
+def _charge_window(dialect: str) -> sa.Executable:
+    statement = insert_into(dialect, core(QuotaCounter))
+    used = _C.granted + statement.excluded.granted
+    statement = statement.on_conflict_do_update(
+        index_elements=_UNIQUE, set_={"granted": used}, where=used <= sa.bindparam("most")
+    )
+    return statement.execution_options(preserve_rowcount=True)
 
 
-def set_granted(db: OrmSession, subject_id: UUID, quota: str, window_start: datetime, granted: int) -> None:
-    changed = sa.update(QuotaCounter).where(*_counter(subject_id, quota, window_start))
-    db.execute(changed.values(granted=granted))
+def charge_stored(db: OrmSession, subject_id: UUID, quota: str, units: int, limit: int) -> bool:
+    """`charge_window` for what is stored. False also without a counter."""
+    given = {"subject": subject_id, "name": quota, "units": units, "most": limit}
+    return records.execute(db, _CHARGE_STORED, given).rowcount == 1
 
 
-def give_back(db: OrmSession, subject_id: UUID, quota: str, window_start: datetime, units: int, epoch: int) -> None:
-    """Nothing happens if the row is gone, because its window is over, or was recounted meanwhile."""
-    changed = sa.update(QuotaCounter).where(*_counter(subject_id, quota, window_start), QuotaCounter.epoch == epoch)
-    left = QuotaCounter.granted - units
-    db.execute(changed.values(granted=sa.case((left > 0, left), else_=0)))
+_C = core(QuotaCounter).c
+_CHARGED: sa.ColumnElement[int] = _C.granted + sa.bindparam("units")
+_CHARGE_STORED = (
+    sa.update(core(QuotaCounter))
+    .where(_C.subject_id == sa.bindparam("subject"), _C.quota == sa.bindparam("name"), _C.window_start == NO_WINDOW)
+    .where(sa.bindparam("most") >= _CHARGED)
+    .values(granted=_CHARGED)
+)
 
 
-def counter(db: OrmSession, subject_id: UUID, quota: str, window_start: datetime) -> Counter | None:
+def used(db: OrmSession, subject_id: UUID, quota: str, window_start: datetime = NO_WINDOW) -> int | None:
     """None without a row."""
-    row = db.execute(_counted(subject_id, quota, window_start)).one_or_none()
-    return None if row is None else Counter(row.granted, row.epoch)
+    return db.scalar(sa.select(QuotaCounter.granted).where(*_counter(subject_id, quota, window_start)))
 
 
-class Granted(NamedTuple):
+def lock_counter(db: OrmSession, subject_id: UUID, quota: str, *, epoch: int | None = None) -> int | None:
+    """What is used; the row stays locked until the transaction ends. None without a row, and if it was recounted
+    after that epoch."""
+    statement = sa.select(QuotaCounter.granted).where(*_counter(subject_id, quota, NO_WINDOW))
+    if epoch is not None:
+        statement = statement.where(QuotaCounter.epoch == epoch)
+    return db.scalar(statement.with_for_update())
+
+
+def lock_end_user_counters(db: OrmSession, user_id: UUID) -> None:
+    """Those of the user and its keys, in the order in which captures lock them."""
+    mine = (QuotaCounter.user_id == user_id, QuotaCounter.quota == "end_users")
+    is_of_key = QuotaCounter.subject_id != QuotaCounter.user_id
+    ordered = sa.select(QuotaCounter.subject_id).where(*mine).order_by(is_of_key, QuotaCounter.subject_id)
+    db.execute(ordered.with_for_update())
+
+
+def add_counter(db: OrmSession, subject_id: UUID, quota: str, user_id: UUID, used: int, recount_at: datetime) -> bool:
+    """A counter of what is stored. Returns whether there was none."""
+    row = {"subject_id": subject_id, "quota": quota, "window_start": NO_WINDOW, "user_id": user_id}
+    return insert_if_absent(db, QuotaCounter, row | {"granted": used, "recount_at": recount_at}, *_UNIQUE)
+
+
+def change(db: OrmSession, subject_id: UUID, quota: str, *, by: int) -> None:
+    """Count more or less of what is stored."""
+    changed = sa.update(QuotaCounter).where(*_counter(subject_id, quota, NO_WINDOW))
+    db.execute(changed.values(granted=_not_below_zero(by)))
+
+
+class Used(NamedTuple):
     """A counter of a current window, whose it is, and the quotas that its rows state."""
 
     quota: str
-    granted: int
+    used: int
     of_user: dict[str, int] | None
     key_id: UUID | None
     key_name: str | None
     of_key: dict[str, int] | None
 
 
-def granted_now(db: OrmSession, windows: Collection[datetime], user_id: UUID | None) -> list[Granted]:
-    """Granted units of the user, or of every user, without those of revoked keys."""
+def used_now(db: OrmSession, windows: Collection[datetime], user_id: UUID | None) -> list[Used]:
+    """What is used of the user's quotas, or of every user, without those of revoked keys."""
     is_key = QuotaCounter.subject_id != QuotaCounter.user_id
     mine = sa.func.coalesce(ApiKey.quota_subject, ApiKey.id) == QuotaCounter.subject_id
     is_valid = sa.and_(is_key, mine, ApiKey.user_id == QuotaCounter.user_id, ApiKey.revoked_at.is_(None))
@@ -132,20 +178,13 @@ def granted_now(db: OrmSession, windows: Collection[datetime], user_id: UUID | N
         )
         .join(User, User.id == QuotaCounter.user_id)
         .outerjoin(ApiKey, is_valid)
-        .where(
-            QuotaCounter.window_start.in_(windows), QuotaCounter.granted > 0, sa.or_(~is_key, ApiKey.id.is_not(None))
-        )
+        .where(QuotaCounter.window_start.in_(windows), QuotaCounter.granted > 0)
+        .where(sa.or_(~is_key, ApiKey.id.is_not(None)))
         .order_by(is_key, QuotaCounter.quota, ApiKey.created_at)
     )
     if user_id is not None:
         statement = statement.where(QuotaCounter.user_id == user_id)
-    return [Granted(*row) for row in db.execute(statement)]
-
-
-def one_less(db: OrmSession, subject_id: UUID, quota: str, window_start: datetime) -> None:
-    """Take one unit off a counter of which no process holds slices."""
-    changed = sa.update(QuotaCounter).where(*_counter(subject_id, quota, window_start), QuotaCounter.granted > 0)
-    db.execute(changed.values(granted=QuotaCounter.granted - 1))
+    return [Used(*row) for row in db.execute(statement)]
 
 
 def delete_counters(db: OrmSession, *, before: datetime, after: datetime, limit: int) -> int:
@@ -160,26 +199,18 @@ def has_counters(db: OrmSession, *, before: datetime, after: datetime) -> bool:
     return db.execute(sa.select(*_KEY).where(*_over(before, after)).limit(1)).first() is not None
 
 
-def due_recounts(db: OrmSession, now: datetime, *, limit: int) -> list[Subject]:
+def due_recounts(db: OrmSession, now: datetime, *, limit: int) -> list[Due]:
     """Counters to compare with what is stored, those first that have waited longest."""
-    columns = (QuotaCounter.subject_id, QuotaCounter.quota, QuotaCounter.user_id)
+    columns = (QuotaCounter.subject_id, QuotaCounter.quota, QuotaCounter.user_id, QuotaCounter.epoch)
     due = sa.select(*columns).where(QuotaCounter.recount_at <= now).order_by(QuotaCounter.recount_at)
-    return [Subject(*row) for row in db.execute(due.limit(limit))]
+    return [Due(*row) for row in db.execute(due.limit(limit))]
 
 
-def put_off_recount(db: OrmSession, subject_id: UUID, quota: str, recount_at: datetime) -> int | None:
-    """Claim the recount of a counter until then, and return the granted units. None if the counter is gone."""
-    mine = (QuotaCounter.subject_id == subject_id, QuotaCounter.quota == quota)
-    changed = sa.update(QuotaCounter).where(*mine).values(recount_at=recount_at)
-    return db.scalar(changed.returning(QuotaCounter.granted))
-
-
-def correct(db: OrmSession, subject_id: UUID, quota: str, *, by: int, recount_at: datetime) -> None:
-    mine = (QuotaCounter.subject_id == subject_id, QuotaCounter.quota == quota)
-    right = QuotaCounter.granted + by
-    granted = sa.case((right > 0, right), else_=0)
-    values = {"granted": granted, "recount_at": recount_at, "epoch": QuotaCounter.epoch + 1}
-    db.execute(sa.update(QuotaCounter).where(*mine).values(**values))
+def correct(db: OrmSession, due: Due, *, by: int, recount_at: datetime) -> None:
+    """Nothing happens if the counter was recounted meanwhile."""
+    unchanged = (*_counter(due.subject_id, due.quota, NO_WINDOW), QuotaCounter.epoch == due.epoch)
+    values = {"granted": _not_below_zero(by), "epoch": due.epoch + 1, "recount_at": recount_at}
+    db.execute(sa.update(QuotaCounter).where(*unchanged).values(values))
 
 
 # What is stored.
@@ -206,8 +237,10 @@ def knows_end_user(db: OrmSession, subject_id: UUID, end_user_id: str) -> bool:
     return db.scalar(sa.select(QuotaEndUser.subject_id).where(*mine)) is not None
 
 
-def add_end_user(db: OrmSession, row: Mapping[str, Any]) -> None:
-    insert_if_absent(db, QuotaEndUser, row, "subject_id", "end_user_id")
+def add_end_user(db: OrmSession, subject_id: UUID, end_user_id: str, user_id: UUID, now: datetime) -> bool:
+    """Returns whether it was not there."""
+    row = {"subject_id": subject_id, "end_user_id": end_user_id, "user_id": user_id, "first_seen_at": now}
+    return insert_if_absent(db, QuotaEndUser, row, "subject_id", "end_user_id")
 
 
 def add_end_users_of_user(db: OrmSession, user_id: UUID, now: datetime) -> int:
@@ -220,11 +253,9 @@ def add_end_users_of_user(db: OrmSession, user_id: UUID, now: datetime) -> int:
     return rows_affected(db, known.on_conflict_do_nothing(index_elements=["subject_id", "end_user_id"]))
 
 
-def delete_end_users_without_data(db: OrmSession, subject_id: UUID, user_id: UUID, before: datetime) -> int:
-    """Delete end users that were first seen before then and have no stored data. Returns the number deleted."""
+def delete_end_users_without_data(db: OrmSession, subject_id: UUID, user_id: UUID) -> None:
     gone = QuotaEndUser.end_user_id.not_in(_people(user_id))
-    mine = (QuotaEndUser.subject_id == subject_id, QuotaEndUser.first_seen_at < before)
-    return rows_affected(db, sa.delete(QuotaEndUser).where(*mine, gone))
+    db.execute(sa.delete(QuotaEndUser).where(QuotaEndUser.subject_id == subject_id, gone))
 
 
 def delete_end_user(db: OrmSession, user_id: UUID, end_user_id: str) -> list[UUID]:
@@ -237,13 +268,12 @@ def count_end_users(db: OrmSession, subject_id: UUID) -> int:
     return db.scalar(sa.select(sa.func.count()).where(QuotaEndUser.subject_id == subject_id)) or 0
 
 
-def forget_gauges(db: OrmSession, subject_id: UUID, quotas: Collection[str]) -> None:
+def forget_counters(db: OrmSession, subject_id: UUID, quotas: Iterable[str]) -> None:
     """Quotas of what is stored that are unlimited now: they are counted again from the start if they are set again."""
-    if quotas:
-        mine = (QuotaCounter.subject_id == subject_id, QuotaCounter.quota.in_(quotas))
-        db.execute(sa.delete(QuotaCounter).where(*mine))
-    if "end_users" in quotas:
-        db.execute(sa.delete(QuotaEndUser).where(QuotaEndUser.subject_id == subject_id))
+    for quota in quotas:
+        db.execute(sa.delete(QuotaCounter).where(*_counter(subject_id, quota, NO_WINDOW)))
+        if quota == "end_users":
+            db.execute(sa.delete(QuotaEndUser).where(QuotaEndUser.subject_id == subject_id))
 
 
 def _people(user_id: UUID) -> sa.CompoundSelect[Any]:
@@ -260,8 +290,8 @@ def _over(before: datetime, after: datetime) -> tuple[sa.ColumnElement[bool], ..
     return over, QuotaCounter.recount_at.is_(None)
 
 
-def _counted(subject_id: UUID, quota: str, window_start: datetime) -> sa.Select[int, int]:
-    return sa.select(QuotaCounter.granted, QuotaCounter.epoch).where(*_counter(subject_id, quota, window_start))
+def _not_below_zero(by: int) -> sa.ColumnElement[int]:
+    return sa.case((QuotaCounter.granted + by > 0, QuotaCounter.granted + by), else_=0)
 
 
 def _counter(subject_id: UUID, quota: str, window_start: datetime) -> tuple[sa.ColumnElement[bool], ...]:

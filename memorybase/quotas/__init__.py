@@ -1,17 +1,14 @@
 """Quotas: how much a user and each API key may use. Messages a day, stored messages, searches a minute, end users.
 
     bounds    the four quotas, who is charged, and the bounds that hold for a call
-    charges   what captures and searches call: `charged` and `charge_search`
-    slices    the parts of quotas that this process holds, in memory
-    counters  takes slices from the database, and gives back what is left of them
-    people    the end users that count
+    charges   what captures and searches call: `charged`, `charge_messages`, `charge_restored`, `charge_search`
+    counting  count what is stored: when a quota of it is new, and again by the sweeper
     manage    change quotas
     usage     limit, use and reset of each quota
-    recount   the sweeper's part: what is stored now
 
-A process takes a slice of what is left of a quota from a row of the database, and spends it in memory: no capture
-touches a row, and no number of processes together exceeds the quota. Without a quota nothing is done. `acting_as` says
-who calls; without it the quotas of the user hold. Docs: docs/decisions/README.md#0091.
+Each quota has a counter: a row for each window, or one row for what is stored. What is stored is charged in its own
+transaction, so both are committed or neither. Without a quota nothing is done. `acting_as` says who calls; without it
+the quotas of the user hold. Docs: docs/decisions/README.md#0125.
 """
 
 from __future__ import annotations

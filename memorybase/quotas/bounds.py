@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, fields
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Literal, cast
 from uuid import UUID
-from weakref import WeakKeyDictionary
 
 from memorybase import errors
-from memorybase.database.engine import Database
 from memorybase.queries import quota_counters
+from memorybase.queries.quota_counters import NO_WINDOW
 from memorybase.services import Services
 from memorybase.settings import MAX_QUOTA, QuotaName, Settings
 
 Whose = Literal["user", "key"]
 
 WINDOWS: Mapping[str, timedelta] = {"messages_per_day": timedelta(days=1), "searches_per_minute": timedelta(minutes=1)}
-NO_WINDOW = datetime(1970, 1, 1, tzinfo=UTC)  # a quota of what is stored has one window, for ever
-LOOK_UP_SECONDS = 10.0  # the quotas of a user without a key are read once in this time
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,39 +136,12 @@ def window_of(quota: str, now: datetime) -> tuple[datetime, datetime | None]:
 
 
 def current(services: Services, user_id: UUID) -> Caller:
-    """Who is charged for a call of this user. Without a key: the user, whose row is read once in a while."""
+    """Who is charged for a call of this user. Without a key: the user."""
     acting = _acting.get()
     if acting is not None and acting.user_id == user_id:
         return acting
-    return _USERS.setdefault(services.database, _Users()).get(services, user_id)
-
-
-def forget(database: Database, user_id: UUID) -> None:
-    """The quotas of the user were changed. Other processes notice within LOOK_UP_SECONDS."""
-    known = _USERS.get(database)
-    if known is not None:
-        known.forget(user_id)
-
-
-class _Users:
-    """Callers without a key that were looked up a moment ago. Threads may look one up twice."""
-
-    def __init__(self) -> None:
-        self._known: dict[UUID, tuple[Caller, float]] = {}
-
-    def get(self, services: Services, user_id: UUID) -> Caller:
-        caller, until = self._known.get(user_id, (None, 0.0))
-        if caller is None or time.monotonic() >= until:
-            with services.database.reading(snapshot=False) as db:
-                caller = caller_of(services.settings, user_id, quota_counters.quotas_of_user(db, user_id))
-            self._known[user_id] = caller, time.monotonic() + LOOK_UP_SECONDS
-        return caller
-
-    def forget(self, user_id: UUID) -> None:
-        self._known.pop(user_id, None)
-
-
-_USERS: WeakKeyDictionary[Database, _Users] = WeakKeyDictionary()
+    with services.database.reading(snapshot=False) as db:
+        return caller_of(services.settings, user_id, quota_counters.quotas_of_user(db, user_id))
 
 
 def _bounds(

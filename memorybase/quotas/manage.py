@@ -9,11 +9,10 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.database import engine
 from memorybase.models import ApiKey
 from memorybase.queries import quota_counters
 from memorybase.queries.ownership import not_found
-from memorybase.quotas.bounds import NAMES, WINDOWS, Quotas, forget
+from memorybase.quotas.bounds import NAMES, WINDOWS, Quotas
 from memorybase.services import Services
 
 Changes = Mapping[str, int | None]
@@ -48,9 +47,8 @@ def change_user_quotas(services: Services, user_id: UUID, changes: Changes) -> N
         if not quota_counters.set_quotas_of_user(db, user_id, quotas.stored()):
             raise errors.NotFound("There is no such user", field="user_id", value=user_id)
         _forget_unlimited(db, user_id, quotas)
-        engine.after_commit(db, lambda: forget(services.database, user_id))
 
 
 def _forget_unlimited(db: OrmSession, subject_id: UUID, quotas: Quotas) -> None:
     unlimited = [name for name in NAMES if name not in WINDOWS and getattr(quotas, name) is None]
-    quota_counters.forget_gauges(db, subject_id, unlimited)
+    quota_counters.forget_counters(db, subject_id, unlimited)

@@ -13,9 +13,9 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database import clock
 from memorybase.queries import quota_counters
 from memorybase.queries.ownership import not_found
-from memorybase.quotas import counters
-from memorybase.quotas.bounds import NAMES, WINDOWS, Bound, Caller, Whose, caller_of, limit_of, window_of
-from memorybase.quotas.slices import slices_of
+from memorybase.quotas import counting
+from memorybase.quotas.bounds import NAMES, Bound, Caller, Whose, caller_of, limit_of, window_of
+from memorybase.quotas.charges import FREED_BY
 from memorybase.services import Services
 from memorybase.settings import QuotaName, Settings
 
@@ -30,10 +30,7 @@ class QuotaUsage:
     limit: Annotated[int | None, Field(description="The quota; null: unlimited.")]
     used: Annotated[
         int | None,
-        Field(
-            description="How much is in use, with what other API processes hold as their slices; null without a "
-            "limit, because nothing is counted then."
-        ),
+        Field(description="How much is in use; null without a limit, because nothing is counted then."),
     ]
     resets_at: Annotated[
         datetime | None, Field(description="When the window ends; null for what is stored, which falls by deletions.")
@@ -67,7 +64,7 @@ class UsedUp:
         whose = f"the API key {self.key_name}" if self.key_id else "the user"
         refused = f"{self.limit:,} of {self.limit:,} are used by {whose}; {REFUSED[self.quota]} are refused"
         if self.resets_at is None:
-            return f"{refused}. {counters.FREED_BY[self.quota]}."
+            return f"{refused}. {FREED_BY[self.quota]}."
         return f"{refused} until {self.resets_at:%Y-%m-%d %H:%M} UTC."
 
 
@@ -84,11 +81,11 @@ def used_up(db: OrmSession, settings: Settings, now: datetime, user_id: UUID | N
     """The quotas of the user and its keys, or of all users, of which nothing is left."""
     windows = {window_of(name, now)[0] for name in NAMES}
     found = []
-    for row in quota_counters.granted_now(db, windows, user_id):
+    for row in quota_counters.used_now(db, windows, user_id):
         name = cast("QuotaName", row.quota)
         whose: Whose = "user" if row.key_id is None else "key"
         limit = limit_of(settings, whose, name, row.of_user if row.key_id is None else row.of_key)
-        if limit is not None and row.granted >= limit:
+        if limit is not None and row.used >= limit:
             found.append(UsedUp(name, limit, window_of(name, now)[1], row.key_id, row.key_name))
     return found
 
@@ -123,24 +120,16 @@ def _listed(services: Services, bounds: list[Bound]) -> list[QuotaUsage]:
     by_name = {bound.quota: bound for bound in bounds}
     with services.database.reading(snapshot=False) as db:
         now = clock.now(db)
-    return [
-        QuotaUsage(
-            name,
-            by_name[name].limit if name in by_name else None,
-            _used(services, by_name[name], now) if name in by_name else None,
-            window_of(name, now)[1],
-        )
-        for name in NAMES
-    ]
+    return [_usage_of(services, name, by_name.get(name), now) for name in NAMES]
 
 
-def _used(services: Services, bound: Bound, now: datetime) -> int:
-    start, _ = window_of(bound.quota, now)
+def _usage_of(services: Services, name: QuotaName, bound: Bound | None, now: datetime) -> QuotaUsage:
+    start, end = window_of(name, now)
+    if bound is None:
+        return QuotaUsage(name, None, None, end)
     with services.database.reading(snapshot=False) as db:
-        counter = quota_counters.counter(db, *bound.counter, start)
-    if counter is not None:
-        return max(counter.granted - slices_of(services.database).unspent(bound, start, counter.epoch), 0)
-    if bound.quota in WINDOWS:
-        return 0
-    counters.start_counting(services, bound)  # nothing was stored since the quota was set
-    return _used(services, bound, now)
+        used = quota_counters.used(db, *bound.counter, start)
+    if used is None and end is None:
+        counting.start(services, bound)  # nothing was stored since the quota was set
+        return _usage_of(services, name, bound, now)
+    return QuotaUsage(name, bound.limit, used or 0, end)

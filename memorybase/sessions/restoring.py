@@ -48,7 +48,8 @@ from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.message_changes import NOBODY, Attribution
 from memorybase.queries.ownership import not_found, require, resolve_flow
 from memorybase.queries.sessions import SessionRow
-from memorybase.quotas.charges import Charge, charged
+from memorybase.quotas.bounds import Caller
+from memorybase.quotas.charges import charge_restored, charged
 from memorybase.services import Services
 from memorybase.sessions import relinking
 from memorybase.sessions.edits import RemovedFrom
@@ -126,11 +127,11 @@ def restore_message(
     Raises NotFound after the retention or if the message has expired, MessageConflict if a message with its id was
     captured since, QuotaFull.
     """
-    return charged(services, user_id, lambda charge: _restore(services, user_id, message_id, attribution, charge))
+    return charged(services, user_id, lambda caller: _restore(services, user_id, message_id, attribution, caller))
 
 
 def _restore(
-    services: Services, user_id: UUID, message_id: UUID, attribution: Attribution, charge: Charge
+    services: Services, user_id: UUID, message_id: UUID, attribution: Attribution, caller: Caller
 ) -> list[UUID]:
     with services.database.transaction() as db:
         bases, session, kept = _locked(db, services, user_id, message_id)
@@ -144,7 +145,6 @@ def _restore(
             raise errors.MessageConflict(
                 "A message with this id was captured after the deletion", field="message_id", value=message_id
             )
-        charge.restored(1)
         row = _row(db, services, session, kept, now)
         messages.insert_messages(db, [row])
         index.add(db, session, [(row, index.analyze(services, row["role"], row["content"]))])
@@ -163,6 +163,7 @@ def _restore(
         scheduled = scheduler.mark_edited(db, services, bases, session.session_id, message.seq, now)
         # Beyond the target it is pending, like a new message.
         ingestion = trigger.trigger(db, services, bases, session, now)
+        charge_restored(db, caller, 1, now)
         jobs = [job.id for job in scheduled] + [state.job_id for state in ingestion if state.job_id is not None]
         return list(dict.fromkeys(jobs))
 

@@ -36,7 +36,8 @@ from memorybase.models import Chat, ChatMemory, ChatRecord
 from memorybase.queries import chats, holds, memory_uses
 from memorybase.queries.chats import DeletedRecord
 from memorybase.queries.ownership import not_found
-from memorybase.quotas.charges import Charge, charged
+from memorybase.quotas.bounds import Caller
+from memorybase.quotas.charges import charge_messages, charged
 from memorybase.services import Services
 
 DeletedRole = Literal["user", "assistant"]
@@ -145,15 +146,18 @@ def post_messages(
     chat_id = selector.resolve(config.chat_id)
     new_messages = _normalised(key, _with_content(raw, config, selector.variables), ids_from)
 
-    def store(charge: Charge) -> tuple[ChatMemory, list[PostedMessage]]:
+    def store(caller: Caller) -> tuple[ChatMemory, list[PostedMessage]]:
         with services.database.transaction() as db:
             memory = require_memory(db, key)
             if not chats.share_memory(db, memory.id):
                 raise not_found("chat memory", key.node_id)
-            chat = chats.open_chat(db, memory, chat_id, clock.now(db), counter=ESTIMATE.name)
+            now = clock.now(db)
+            chat = chats.open_chat(db, memory, chat_id, now, counter=ESTIMATE.name)
             _bind_end_user(chat, end_user_id)
-            posted = _append(db, chat, new_messages, None if run_id is None else run_id.own, charge)
+            run = None if run_id is None else run_id.own
+            posted = _append(db, chat, new_messages, run, key_id=caller.attributed_to)
             store_cut(db, memory, config_of(memory), chat)
+            charge_messages(db, caller, sum(each.created for each in posted), chat.end_user_id, now)
             return memory, posted
 
     memory, posted = charged(services, key.user_id, store)
@@ -220,7 +224,7 @@ def _bind_end_user(chat: Chat, end_user_id: str | None) -> None:
 
 
 def _append(
-    db: OrmSession, chat: Chat, new_messages: Mapping[UUID, NewMessage], run_id: UUID | None, charge: Charge
+    db: OrmSession, chat: Chat, new_messages: Mapping[UUID, NewMessage], run_id: UUID | None, *, key_id: UUID | None
 ) -> list[PostedMessage]:
     stored_by_id = chats.stored_records(db, chat, new_messages.keys())
     for message_id, stored in stored_by_id.items():
@@ -230,9 +234,8 @@ def _append(
                 field="messages.id", value=message_id if message.id is None else message.id.sent
             )
     new = {message_id: message for message_id, message in new_messages.items() if message_id not in stored_by_id}
-    charge.messages(len(new), chat.end_user_id)
     now = clock.now(db)
-    rows = [row | {"key_id": charge.attributed_to} for row in _rows(chat, new, run_id, now)]
+    rows = [row | {"key_id": key_id} for row in _rows(chat, new, run_id, now)]
     chats.insert_records(db, rows)
     seqs = {stored.message_id: stored.seq for stored in stored_by_id.values()} | {
         row["message_id"]: row["seq"] for row in rows

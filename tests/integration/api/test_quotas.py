@@ -21,16 +21,9 @@ from memorybase_client._calls import error_of
 
 from api.web.views import settings_usage
 from memorybase.models import AuditEntry
-from memorybase.quotas import manage, slices
+from memorybase.quotas import manage
 
 UNLIMITED = {"messages_per_day": None, "stored_messages": None, "searches_per_minute": None, "end_users": None}
-
-
-@pytest.fixture(autouse=True)
-def _give_slices_back(api: Api, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(slices, "REFUSED_SECONDS", 0.0)
-    yield
-    slices.close(api.services.database)
 
 
 def new_key(api: Api, *scopes: str, **quotas: int) -> tuple[str, Api]:

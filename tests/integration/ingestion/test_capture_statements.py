@@ -9,6 +9,15 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
+from memorybase.quotas.bounds import acting_as, caller_of
+
+
+@pytest.fixture(autouse=True)
+def _with_a_key(world: World) -> Iterator[None]:
+    """As in the API: without a key, each capture looks up the quotas of its user."""
+    with acting_as(caller_of(world.services.settings, world.user_id, None)):
+        yield
+
 
 @contextmanager
 def statements(world: World) -> Iterator[list[str]]:

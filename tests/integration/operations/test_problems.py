@@ -22,8 +22,8 @@ from memorybase.operations import stack_parts
 from memorybase.operations.health import part_names
 from memorybase.operations.problems import FixAction, Problem, ProblemKind, problems
 from memorybase.operations.stack_parts import PartView
-from memorybase.quotas import counters, manage, usage
-from memorybase.quotas.bounds import Bound
+from memorybase.quotas import manage, usage
+from memorybase.quotas.bounds import acting_as, caller_of
 from memorybase.settings import Settings
 from memorybase.vectors.store import CollectionRef
 
@@ -359,9 +359,8 @@ def test_a_used_up_quota_of_a_key_names_the_key(world: World) -> None:
             quotas={"end_users": 1},
         )
         db.add(key)
-    bound = Bound("end_users", "key", key.id, world.user_id, 1)
-    counters.start_counting(world.services, bound)
-    counters.take(world.services, bound, 1)
+    with acting_as(caller_of(world.services.settings, world.user_id, None, key.id, key.quotas)):
+        world.say("s", "one", end_user_id="ann")
     (problem,) = found(world)
     assert problem.text.startswith("1 of 1 are used by the API key agent; messages of new end users are refused. Erase")
     assert str(key.id) in str(problem.fixes[0].command)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -12,9 +11,8 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock
-from memorybase.quotas import manage, slices, usage
+from memorybase.quotas import manage, usage
 from memorybase.quotas.bounds import NAMES
-from memorybase.quotas.slices import Slices, slices_of
 
 
 @dataclass
@@ -23,10 +21,6 @@ class Limited:
 
     world: World
     ahead: timedelta = timedelta()  # of the database's clock
-
-    @property
-    def slices(self) -> Slices:
-        return slices_of(self.world.services.database)
 
     def set(self, **quotas: int) -> None:
         wanted = dict.fromkeys(NAMES) | quotas
@@ -49,13 +43,12 @@ class Limited:
             return clock.now(db)
 
     def step(self, ahead: timedelta) -> None:
-        """Step the database's clock. Slices are looked up again, as after HELD_SECONDS."""
+        """Step the database's clock."""
         self.ahead = ahead
-        self.slices.give_back()
 
 
 @pytest.fixture
-def limited(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Limited]:
+def limited(world: World, monkeypatch: pytest.MonkeyPatch) -> Limited:
     found = Limited(world)
     now = clock.now
 
@@ -63,6 +56,4 @@ def limited(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Limited]:
         return now(db) + found.ahead
 
     monkeypatch.setattr(clock, "now", stepped)
-    monkeypatch.setattr(slices, "REFUSED_SECONDS", 0.0)
-    yield found
-    slices.close(world.services.database)
+    return found

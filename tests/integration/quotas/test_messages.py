@@ -13,9 +13,8 @@ from integration.quotas.conftest import Limited
 
 from memorybase import errors
 from memorybase.models import QuotaCounter
-from memorybase.quotas import counters, manage, slices
+from memorybase.quotas import manage
 from memorybase.quotas.bounds import acting_as, caller_of
-from memorybase.quotas.slices import slices_of
 
 pytestmark = pytest.mark.both_databases  # locks differ
 
@@ -29,23 +28,6 @@ def test_threads_at_the_limit_store_exactly_as_many(limited: Limited) -> None:
     with ThreadPoolExecutor(8) as pool:
         admitted = sum(pool.map(say, range(60)))
     assert admitted == len(limited.world.messages()) == limited.used("messages_per_day") == 30
-
-
-@pytest.mark.slow
-def test_slices_of_two_processes_together_stay_within_the_limit(
-    limited: Limited, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each process is played by slices of its own."""
-    limited.set(messages_per_day=300)
-    database = limited.world.services.database
-    processes = [slices.Slices(database) for _ in range(3)]
-    admitted = 0
-    for number in range(330):
-        monkeypatch.setitem(slices._SLICES, database, processes[number % 3])
-        admitted += limited.say(f"message {number}")
-    assert admitted == len(limited.world.messages()) == 300
-    for each in processes:
-        each.close()
 
 
 def test_a_refusal_says_what_and_until_when_and_stores_nothing(limited: Limited) -> None:
@@ -112,6 +94,13 @@ def test_a_clock_that_is_stepped_back_finds_its_window_again(limited: Limited) -
         )
 
 
+def test_more_than_the_quota_is_refused_also_first_in_its_window(limited: Limited) -> None:
+    limited.set(messages_per_day=2)
+    assert not limited.say("one", "two", "three")
+    assert limited.used("messages_per_day") == 0
+    assert limited.say("one", "two")
+
+
 def test_a_raised_quota_admits_at_once(limited: Limited) -> None:
     limited.set(messages_per_day=1)
     assert limited.say("one")
@@ -120,46 +109,35 @@ def test_a_raised_quota_admits_at_once(limited: Limited) -> None:
     assert limited.say("two")
 
 
-def test_what_a_process_does_not_spend_goes_back(limited: Limited) -> None:
-    limited.set(messages_per_day=10_000)
-    assert limited.say("one")
-    database = limited.world.services.database
-    with database.reading() as db:
-        granted = db.scalar(sa.select(QuotaCounter.granted).where(QuotaCounter.user_id == limited.world.user_id))
-    assert granted == 10_000 // counters.PART_OF_LONG
-    slices.close(database)
-    with database.reading() as db:
-        granted = db.scalar(sa.select(QuotaCounter.granted).where(QuotaCounter.user_id == limited.world.user_id))
-    assert granted == 1
+def test_a_quota_below_what_is_used_refuses(limited: Limited) -> None:
+    limited.set(messages_per_day=3)
+    assert limited.say("one", "two")
+    limited.set(messages_per_day=1)
+    with pytest.raises(errors.QuotaExceeded, match="is 1: 1 used, 1 more wanted") as refused:
+        limited.world.say("s1", "three")
+    assert refused.value.details["used"] == 2
+    limited.set(messages_per_day=3)
+    assert limited.say("three")
 
 
 def test_without_a_quota_a_capture_asks_nothing_of_quotas(limited: Limited) -> None:
     world = limited.world
-    with acting_as(caller_of(world.services.settings, world.user_id, None)):
-        world.say("s1", "first")
+    nobody = acting_as(caller_of(world.services.settings, world.user_id, None))
+    with nobody, recorded(world.services.database.engine) as statements:
+        world.say("s1", "first", end_user_id="ann")
+    assert not [sql for sql, _ in statements if "quota" in sql]
+
+
+def test_a_quota_costs_a_capture_one_statement_at_its_end(limited: Limited) -> None:
+    world = limited.world
+    limits = {"messages_per_day": 10, "stored_messages": 10, "end_users": 10}
+    with acting_as(caller_of(world.services.settings, world.user_id, limits)):
+        world.say("s1", "first", end_user_id="ann")
         with recorded(world.services.database.engine) as statements:
-            world.say("s1", "second")
-    assert not [sql for sql, _ in statements if "quota" in sql]
-    assert not slices_of(world.services.database)._held
-
-
-def test_a_capture_within_a_slice_asks_nothing_of_quotas(limited: Limited) -> None:
-    limited.set(messages_per_day=10_000, stored_messages=10_000)
-    assert limited.say("first")
-    with recorded(limited.world.services.database.engine) as statements:
-        assert limited.say("second")
-    assert not [sql for sql, _ in statements if "quota" in sql]
-
-
-def test_an_unreachable_counter_admits_and_is_counted(limited: Limited, monkeypatch: pytest.MonkeyPatch) -> None:
-    limited.set(messages_per_day=1)
-    assert limited.say("one")
-
-    def away(*_: object) -> None:
-        raise errors.DatabaseUnavailable
-
-    monkeypatch.setattr(counters, "take", away)
-    assert limited.say("two"), "an outage of the counter must not lose a message"
+            world.say("s1", "second", end_user_id="ann")
+    sent = [sql for sql, _ in statements]
+    assert [sql.split()[0] for sql in sent[-3:]] == ["SELECT", "INSERT", "UPDATE"]
+    assert sum("quota" in sql for sql in sent) == sum("quota" in sql for sql in sent[-3:]) == 3
 
 
 def test_the_defaults_of_the_settings_hold_until_a_user_has_its_own(world: World, limited: Limited) -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
+from threading import Event
+from typing import Any
 from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
+from harness.postgres import WAITING
+from harness.waiting import wait_until
 from integration.quotas.conftest import Limited
 
 from memorybase import errors
@@ -15,7 +21,8 @@ from memorybase.conversation.chat_memory import memories, message_log
 from memorybase.conversation.chat_memory.config import ChatMemoryConfig
 from memorybase.conversation.chat_memory.memories import ChatSelector, MemoryKey
 from memorybase.models import QuotaCounter, QuotaEndUser
-from memorybase.quotas import people, recount
+from memorybase.queries import quota_counters
+from memorybase.quotas import counting
 from memorybase.quotas.bounds import acting_as
 from memorybase.sessions import edits, restoring
 
@@ -30,7 +37,7 @@ def sweep(limited: Limited) -> None:
             .where(QuotaCounter.recount_at.is_not(None))
             .values(recount_at=QuotaCounter.window_start)
         )
-    assert recount.recount(limited.world.services) > 0
+    assert counting.recount(limited.world.services) > 0
 
 
 def test_what_was_stored_before_the_quota_counts(limited: Limited) -> None:
@@ -77,30 +84,38 @@ def test_a_restored_message_counts(limited: Limited) -> None:
     assert limited.used("stored_messages") == 3
 
 
-def test_a_recount_keeps_what_is_granted_meanwhile(limited: Limited, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recount_keeps_what_is_charged_meanwhile(limited: Limited, monkeypatch: pytest.MonkeyPatch) -> None:
     limited.set(stored_messages=10)
-    assert limited.say("one")
-    count = recount.quota_counters.stored_messages
+    assert limited.say("one", "two")
+    edits.delete_session(limited.world.services, limited.world.user_id, limited.world.flow_id, "s1")
+    count = quota_counters.stored_messages
 
     def busy(*args: object) -> int:
+        assert limited.say("before the count", session="s2")
         found = count(*args)
-        assert limited.say("meanwhile")
+        assert limited.say("after it", session="s2")
         return found
 
-    monkeypatch.setattr(recount.quota_counters, "stored_messages", busy)
+    monkeypatch.setattr(quota_counters, "stored_messages", busy)
     sweep(limited)
     assert limited.used("stored_messages") == 2
 
 
-def test_a_slice_from_before_a_recount_is_not_given_back(limited: Limited) -> None:
-    limited.set(stored_messages=10_000)
-    assert limited.say("one")
+def test_two_sweepers_correct_a_counter_once(limited: Limited, monkeypatch: pytest.MonkeyPatch) -> None:
+    limited.set(stored_messages=10)
+    assert limited.say("one", "two", "three")
+    edits.delete_session(limited.world.services, limited.world.user_id, limited.world.flow_id, "s1")
+    assert limited.say("four")
+    count = quota_counters.stored_messages
+
+    def other(*args: object) -> int:
+        monkeypatch.setattr(quota_counters, "stored_messages", count)
+        counting.recount(limited.world.services)
+        return count(*args)
+
+    monkeypatch.setattr(quota_counters, "stored_messages", other)
     sweep(limited)
     assert limited.used("stored_messages") == 1
-    limited.slices.give_back()
-    assert limited.used("stored_messages") == 1
-    assert limited.say("two")
-    assert limited.used("stored_messages") == 2
 
 
 def test_records_of_chats_count(limited: Limited) -> None:
@@ -150,14 +165,97 @@ def test_an_end_user_whose_sessions_are_gone_counts_no_more(limited: Limited) ->
     assert limited.used("end_users") == 0
 
 
-def test_two_processes_that_see_an_end_user_first_count_it_once(
+def test_threads_that_bring_new_end_users_count_each_once_and_no_more_than_the_quota(limited: Limited) -> None:
+    limited.set(end_users=4)
+
+    def say(number: int) -> bool:
+        return limited.say("hello", session=f"s{number}", end_user_id=f"person {number % 6}")
+
+    with ThreadPoolExecutor(8) as pool:
+        admitted = sum(pool.map(say, range(36)))
+    assert (admitted, limited.used("end_users")) == (24, 4)
+
+
+def test_an_end_user_that_two_captures_bring_at_once_counts_once(limited: Limited) -> None:
+    world = limited.world
+    limited.set(end_users=1)
+    assert limited.used("end_users") == 0
+    stored, go_on = Event(), Event()
+
+    def hold(_: object) -> None:
+        stored.set()
+        assert go_on.wait(30)
+
+    def first() -> bool:
+        with world.services.database.before_commit(hold):
+            return limited.say("hello", session="a", end_user_id="ann")
+
+    with ThreadPoolExecutor(2) as pool:
+        one = pool.submit(first)
+        assert stored.wait(30)
+        other = pool.submit(limited.say, "hello", session="b", end_user_id="ann")
+        wait_for_a_lock(limited)
+        go_on.set()
+        assert (one.result(30), other.result(30)) == (True, True)
+    assert limited.used("end_users") == 1
+
+
+def test_a_capture_and_a_recount_that_find_the_same_end_user_count_it_once(
     limited: Limited, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limited.set(end_users=5)
-    monkeypatch.setattr(people, "KNOWN_SECONDS", 0.0)  # each looks for itself
-    for number in range(3):
-        assert limited.say("hello", session=f"s{number}", end_user_id="ann")
+    limited.set(end_users=2)
+    assert limited.say("hello", session="a", end_user_id="ann")
+    with limited.world.services.database.transaction() as db:  # as if it was not counted
+        counting.forget_end_user(db, limited.world.user_id, "ann")
+    find = quota_counters.add_end_users_of_user
+    with ThreadPoolExecutor(1) as pool:
+        captures: list[Future[bool]] = []
+
+        def find_late(*args: Any) -> int:
+            captures.append(pool.submit(limited.say, "hello", session="b", end_user_id="ann"))
+            wait_for_a_lock(limited)
+            return find(*args)
+
+        monkeypatch.setattr(quota_counters, "add_end_users_of_user", find_late)
+        sweep(limited)
+        assert captures[0].result(30)
     assert limited.used("end_users") == 1
+
+
+def wait_for_a_lock(limited: Limited) -> None:
+    """Until a transaction on PostgreSQL waits for another one. On SQLite they wait for each other from their start."""
+    if limited.world.services.database.is_sqlite:
+        return
+    with limited.world.services.database.reading(snapshot=False) as db:
+        waiting = sa.text(WAITING.decode())
+        wait_until(lambda: db.scalar(waiting), what="a transaction waits")
+
+
+def test_threads_store_exactly_as_many_also_during_deletions_and_recounts(limited: Limited) -> None:
+    world = limited.world
+    limited.set(stored_messages=6)
+    most = 0
+
+    def say(number: int) -> None:
+        limited.say(f"message {number}", session=f"s{number}")
+
+    def delete(number: int) -> None:
+        nonlocal most
+        with suppress(errors.NotFound):
+            edits.delete_session(world.services, world.user_id, world.flow_id, f"s{number}")
+        sweep(limited)
+        most = max(most, len(world.messages()))
+
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(24):
+            pool.submit(say, number)
+            pool.submit(say, number + 100)
+            pool.submit(delete, number)
+    while limited.say("until it is full"):
+        pass
+    sweep(limited)
+    assert limited.used("stored_messages") == len(world.messages()) == 6
+    assert most <= 6
 
 
 def test_a_key_counts_what_came_with_it_also_after_its_rotation(limited: Limited) -> None:

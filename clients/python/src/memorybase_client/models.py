@@ -2478,9 +2478,7 @@ class QuotaUsage(Answer):
     limit: int | None = None
     """The quota; null: unlimited."""
     used: int | None = None
-    """How much is in use, with what other API processes hold as their slices; null without a limit, because
-    nothing is counted then.
-    """
+    """How much is in use; null without a limit, because nothing is counted then."""
     resets_at: datetime | None = None
     """When the window ends; null for what is stored, which falls by deletions."""
 
