@@ -18,7 +18,8 @@ from harness.world import WORKER, WorkerKilled, World, build_world, crash_after
 
 from memorybase import deadlines, errors
 from memorybase.cli.sweep import sweep_until
-from memorybase.ingestion import job_runner, recovery, retry
+from memorybase.ingestion import job_runner, lease, recovery, retry
+from memorybase.ingestion.claim import claim_job
 from memorybase.memory_bases import dead_letters, deletion
 from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Flow, Session
@@ -376,6 +377,21 @@ def test_a_lost_message_that_ends_every_worker_does_not_block_its_session(world:
     survive(world, base)
     assert len(lost_workers) <= 6
     assert world.row(base, "s").cursor_seq == 6
+
+
+def test_a_worker_that_lost_its_claim_leaves_the_lease_of_the_next_one(world: World) -> None:
+    base = world.new_base(threshold=1)
+    world.say("s", "harmless")
+    (message,) = world.queue.enqueued
+    lost = claim_job(world.services, message, "first")
+    world.pass_time(61)
+    world.sweep()
+    assert lost is not None
+    assert claim_job(world.services, message, "second") is not None
+    lease.release(world.services, lost, wrote=True)
+    assert retry.postpone(world.services, lost, errors.VectorStoreUnavailable(), wrote=True) is None
+    row = world.row(base, "s")
+    assert (row.lease_owner, row.lease_until is None) == ("second", False)
 
 
 def test_a_job_that_fails_during_a_database_outage_counts_no_lost_worker(
