@@ -323,3 +323,25 @@ def test_one_id_with_two_contents_in_one_request_is_refused(world: World) -> Non
     assert (caught.value.field, caught.value.value) == ("messages[2].id", "m1")
     assert world.messages("s") == []
     assert len(world.say("s", first, same).messages) == 1
+
+
+def test_a_message_posted_into_another_session_is_no_longer_deleted_from_its_former_one(world: World) -> None:
+    sent = SENT[1]
+    taken = said(world, sent, "there", flow_id=world.new_flow())
+    first = said(world, sent, "here")  # under another row id: that flow has the UUID
+    edits.delete_message(world.services, world.user_id, first.id)
+    edits.delete_message(world.services, world.user_id, taken.id)
+    moved = said(world, sent, "here", session_id="t")
+    assert moved.id == UUID(sent)
+    edits.delete_message(world.services, world.user_id, moved.id)
+    assert said(world, sent, "here").created
+
+
+def test_a_message_that_was_posted_again_can_be_deleted_again(world: World) -> None:
+    for _ in range(2):
+        first = said(world, "m1", "text")
+        assert first.created
+        edits.delete_session(world.services, world.user_id, world.flow_id, "s")
+    again = said(world, "m1", "text")
+    edits.delete_message(world.services, world.user_id, again.id)
+    assert said(world, "m1", "text").deleted

@@ -18,7 +18,11 @@ from harness.world import WORKER, WorkerKilled, World, build_world, crash_after
 from memorybase import deadlines, errors
 from memorybase.cli.sweep import sweep_until
 from memorybase.extension import Pace
-from memorybase.ingestion import job_runner, recovery, retry
+from memorybase.ingestion import job_runner, lease, recovery, retry
+from memorybase.ingestion.advance import advance
+from memorybase.ingestion.claim import claim_job
+from memorybase.ingestion.lease import LeaseKeeper
+from memorybase.ingestion.settlement import WriteResult
 from memorybase.memory_bases import dead_letters, deletion
 from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Flow, Session
@@ -375,6 +379,43 @@ def test_a_lost_message_that_ends_every_worker_does_not_block_its_session(world:
     survive(world, base)
     assert len(lost_workers) <= 6
     assert world.row(base, "s").cursor_seq == 6
+
+
+def test_chunks_that_may_be_in_no_ledger_are_audited(world: World) -> None:
+    base = world.new_base(threshold=1)
+
+    def is_audited(session_id: str, *, orphaned: bool = False, retried: bool = False) -> bool:
+        world.say(session_id, "harmless")
+        message = world.queue.enqueued[-1]
+        claim = claim_job(world.services, message, WORKER)
+        assert claim is not None
+        if retried:
+            assert retry.postpone(world.services, claim, errors.VectorStoreUnavailable(), wrote=False) is not None
+            world.pass_time(61)
+            claim = claim_job(world.services, message, WORKER)
+            assert claim is not None
+        with LeaseKeeper(world.services) as keeper:
+            advance(world.services, claim, keeper, WriteResult(orphaned_chunks=orphaned), cursor_id=None)
+        return world.row(base, session_id).audit_at is not None
+
+    assert not is_audited("a")
+    assert is_audited("b", orphaned=True)
+    assert is_audited("c", retried=True)
+
+
+def test_a_worker_that_lost_its_claim_leaves_the_lease_of_the_next_one(world: World) -> None:
+    base = world.new_base(threshold=1)
+    world.say("s", "harmless")
+    (message,) = world.queue.enqueued
+    lost = claim_job(world.services, message, "first")
+    world.pass_time(61)
+    world.sweep()
+    assert lost is not None
+    assert claim_job(world.services, message, "second") is not None
+    lease.release(world.services, lost, wrote=True)
+    assert retry.postpone(world.services, lost, errors.VectorStoreUnavailable(), wrote=True) is None
+    row = world.row(base, "s")
+    assert (row.lease_owner, row.lease_until is None) == ("second", False)
 
 
 def test_a_job_that_fails_during_a_database_outage_counts_no_lost_worker(

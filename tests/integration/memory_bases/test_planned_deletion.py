@@ -49,7 +49,7 @@ def test_what_is_planned_is_hidden_and_deleted_when_its_time_is_over(world: Worl
     assert world.sweep().done["memories_deleted"] == 0
     let_time_pass(world)
     swept = world.sweep()
-    assert (swept.memories_deleted, swept.deletions) == (2, 2)
+    assert (swept.done["memories_deleted"], swept.done["deletions"]) == (2, 2)
     assert listed(world, without_planned=False) == [third]
     with pytest.raises(errors.NotFound):
         undo(world, batch)

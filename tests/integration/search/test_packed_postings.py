@@ -256,8 +256,8 @@ def test_a_pass_ends_and_is_followed_at_once(world: World, monkeypatch: pytest.M
     monkeypatch.setattr(packing, "PAGES_A_PASS", 3)
     world.say("s", *["zebra"] * 5)
     first, second = world.sweep(), world.sweep()
-    assert (first.packed, first.is_behind) == (3, True)
-    assert (second.packed, second.is_behind) == (2, False)
+    assert (first.done["packed"], first.is_behind) == (3, True)
+    assert (second.done["packed"], second.is_behind) == (2, False)
 
 
 def test_a_session_that_is_gone_is_left_out(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
