@@ -1,7 +1,8 @@
 """The features: what not every user needs, one folder each. Only the list below names them; each can be taken out.
 
-A folder has the tables, statements, domain, hooks, routes, pages and commands of its feature. `routes.py`, `page.py`
-and `commands.py` may import the shell that they are for; the other files import the core.
+A folder has the tables, statements, domain, hooks, routes, pages and commands of its feature, and the templates and
+static files of its pages. What is named routes, page or commands, or begins so, may import the shell that it is for;
+the other files import the core.
 """
 
 from __future__ import annotations
