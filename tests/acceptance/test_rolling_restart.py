@@ -299,7 +299,8 @@ def test_processes_that_are_replaced_under_load_lose_nothing_and_hand_over_at_on
 def assert_everything_once(stack: Topology, base: str, acknowledged: list[str]) -> None:
     stack.assert_exact(base, len(acknowledged))
     with stack.services.database.reading() as db:
-        stored = db.scalars(sa.select(Message.external_id).where(Message.external_id.is_not(None)))
+        of_flow = Message.flow_id == stack.world.flow_id
+        stored = db.scalars(sa.select(Message.external_id).where(of_flow, Message.external_id.is_not(None)))
         assert sorted(str(each) for each in stored) == sorted(acknowledged)
     jobs = stack.jobs(base)
     assert len(jobs) > WORKERS

@@ -51,6 +51,11 @@ def chromium() -> Iterator[Browser]:
             browser.close()
 
 
+# htmx's words for a part that was asked for while the next page was opened. Of a request that failed Chromium itself
+# says so.
+CUT_OFF = ("htmx:sendError", "htmx:afterRequest")
+
+
 @dataclass
 class Reader:
     """A browser window and the warnings and errors of its console."""
@@ -60,7 +65,7 @@ class Reader:
     console: list[str] = field(default_factory=list)
 
     def on_console(self, message: ConsoleMessage) -> None:
-        if message.type in {"error", "warning"}:
+        if message.type in {"error", "warning"} and not message.text.startswith(CUT_OFF):
             self.console.append(message.text)
 
     def on_error(self, error: Error) -> None:
