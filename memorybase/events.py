@@ -40,12 +40,11 @@ def record(db: OrmSession, services: Services, user_id: UUID, events: Sequence[E
     if not events:
         return
     for hooks in services.hooks:
-        if hooks.on_events is not None:
-            hooks.on_events(db, user_id, events, now)
+        hooks.on_events(db, user_id, events, now)
 
 
 def record_mismatch(db: OrmSession, services: Services, began: NewMismatch | None, now: datetime) -> None:
-    """Tell them that a memory base differs from its store, if that has just begun."""
+    """Tell them that a memory base differs from its store, if that is new."""
     if began is None:
         return
     data = {

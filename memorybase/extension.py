@@ -41,6 +41,11 @@ class Extension:
     commands: Callable[[], Commands] | None = None
 
 
+def _nothing(*_: object) -> tuple[()]:
+    """What a feature without this hook adds."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hooks:
     """What the domain calls. Loading them also declares the feature's tables.
@@ -48,10 +53,10 @@ class Hooks:
     `on_events` and `problems` run in the caller's transaction, and an exception ends it.
     """
 
-    on_events: Callable[[OrmSession, UUID, Sequence[Event], datetime], object] | None = None
-    problems: Callable[[OrmSession, UUID], Sequence[Problem]] | None = None
-    gauges: Callable[[OrmSession], Sequence[Gauge]] | None = None
-    limits: Callable[[Services], Iterable[Limit]] | None = None
+    on_events: Callable[[OrmSession, UUID, Sequence[Event], datetime], object] = _nothing
+    problems: Callable[[OrmSession, UUID], Sequence[Problem]] = _nothing
+    gauges: Callable[[OrmSession], Sequence[Gauge]] = _nothing
+    limits: Callable[[Services], Iterable[Limit]] = _nothing
     steps: Sequence[Step] = ()
     tasks: Mapping[Task, WorkerTask] = field(default_factory=dict)
     background: Sequence[Background] = ()

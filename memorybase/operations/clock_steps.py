@@ -109,8 +109,7 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     yield Limit(PlannedBaseDeletion.due_at, UNDO)
     yield Limit(QuotaCounter.recount_at, counting.MOST_PAUSE, becomes=NOW)
     for hooks in services.hooks:
-        if hooks.limits is not None:
-            yield from hooks.limits(services)
+        yield from hooks.limits(services)
 
 
 def longest_notify(settings: Settings) -> timedelta:

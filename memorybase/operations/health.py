@@ -157,9 +157,7 @@ def read_vitals(services: Services) -> Vitals:
             distiller_cost=distilled.cost,
             distilled_facts=distilled.facts,
             refused_facts=distilled.refused,
-            of_features=tuple(
-                gauge for hooks in services.hooks if hooks.gauges is not None for gauge in hooks.gauges(db)
-            ),
+            of_features=tuple(gauge for hooks in services.hooks for gauge in hooks.gauges(db)),
         )
 
 

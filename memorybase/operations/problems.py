@@ -171,7 +171,7 @@ def problems(services: Services, user_id: UUID, seconds: float = stack_parts.ANS
             long = problem_queries.long_jobs(db, user_id, now - LONG, MAX_OF_A_KIND)
             wait = _wait(db, user_id, now)
             waiting = problem_queries.waiting_jobs(db, user_id) if long.rows or wait else 0
-            of_features = [each for hooks in services.hooks if hooks.problems for each in hooks.problems(db, user_id)]
+            of_features = [each for hooks in services.hooks for each in hooks.problems(db, user_id)]
             full = used_up(db, services.settings, now, user_id)
     except errors.DatabaseUnavailable as error:
         part = next(part for part in states if part.name == "database")
