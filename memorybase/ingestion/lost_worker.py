@@ -60,7 +60,7 @@ def requeue_job(
 
 
 def _last_message(settlement: Settlement) -> list[Failure]:
-    """The message that ends workers; none if it was edited since, or cannot be told."""
+    """The message that ends workers; none if it was edited since, or if only an audit could tell which."""
     db, job, progress, now = settlement.db, settlement.job, settlement.progress, settlement.now
     if job.audit:
         # The cause may be a message that is missing only in the store, and only an audit can tell which. Abandon the

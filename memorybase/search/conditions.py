@@ -98,7 +98,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Several comparisons, of which all must hold, or any."""
+    """Several comparisons: all must hold, or any."""
 
     conditions: tuple[Condition, ...]
     logical: Literal["and", "or"] = "and"

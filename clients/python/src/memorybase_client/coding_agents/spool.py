@@ -54,7 +54,7 @@ def _send_waiting(config: Json, until: float) -> bool:
     from memorybase_client.coding_agents.memory import Away, Refused
 
     for group in _groups(config):
-        event = group[-1][1]  # the newest event of a transcript stands for all, but the stop event has the answer
+        event = group[-1][1]  # of a transcript the newest event is enough, but the stop event has the answer
         event["said"] = next((each["said"] for _, each in reversed(group) if each.get("said")), "")
         try:
             stored = send_text(config, event) if "text" in event else send_transcript(config, event, until)
