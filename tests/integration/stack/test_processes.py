@@ -8,14 +8,12 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-import zmq
-from circus.process import Process
 from harness.waiting import wait_until
 from memorybase_client.private_files import write_private
 
@@ -25,18 +23,7 @@ from memorybase.stack.processes import DEATHS, Processes, end_leftovers
 from memorybase.stack.state import DataDir
 
 SECONDS = 20.0
-# circus asks the system itself who has ended, so that a child's Popen may not have heard of it when it is let go.
-pytestmark = [pytest.mark.filterwarnings("ignore:subprocess .* is still running:ResourceWarning"), pytest.mark.slow]
-
-
-@pytest.fixture(autouse=True)
-def _own_context(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A ZeroMQ context for each test: an address of one is free only some time after its socket was closed."""
-    with zmq.Context() as context:
-        monkeypatch.setattr(zmq.Context, "_instance", context)
-        monkeypatch.setattr(zmq.Context, "_instance_pid", os.getpid())
-        yield
-        context.destroy(linger=0)
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -56,9 +43,7 @@ def keep(data: DataDir, children: list[Child], scene: Callable[[Processes], Awai
 
     async def run() -> None:
         processes = Processes(data, children, reported.append)
-        await processes.open()
         await processes.start([child.name for child in children])
-        processes.keep()
         try:
             await asyncio.wait_for(scene(processes), SECONDS)
         finally:
@@ -215,15 +200,16 @@ def test_a_child_that_the_system_does_not_start_is_tried_again_after_a_pause(
     monkeypatch.setattr("memorybase.stack.processes.MAX_DELAY_SECONDS", 0.5)
     refused = 0
 
-    class Refusing(Process):
-        def __init__(self, *arguments: Any, **options: Any) -> None:
-            nonlocal refused
-            if refused < 2:
-                refused += 1
-                raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
-            super().__init__(*arguments, **options)
+    start = asyncio.create_subprocess_exec
 
-    monkeypatch.setattr("circus.watcher.Process", Refusing)
+    async def refuse_twice(*command: Any, **options: Any) -> asyncio.subprocess.Process:
+        nonlocal refused
+        if refused < 2:
+            refused += 1
+            raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+        return await start(*command, **options)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", refuse_twice)
 
     async def scene(_: Processes) -> None:
         await until(lambda: pid_of(data))
