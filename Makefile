@@ -170,13 +170,13 @@ check-langflow: $(INSTALLED_DEV) ## test the components for Langflow with its ru
 		--langflow-python=$(LANGFLOW)/bin/python
 
 chaos: $(INSTALLED_DEV) ## kill, freeze and restart everything at random, then count lost messages: DURATION=600 SEED=7
-	PYTHONPATH=tests $(BIN)/python -m harness.chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) --database $(DATABASE) --vectors $(VECTORS) --rate $(RATE)
+	PYTHONPATH=bench:tests $(BIN)/python -m chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) --database $(DATABASE) --vectors $(VECTORS) --rate $(RATE)
 
 chaos-net: $(INSTALLED_DEV) ## the same with every process on a network that is cut, delayed, lossy: DURATION=600 SEED=7 (Linux, root, cc)
-	PYTHONPATH=tests $(BIN)/python -m harness.chaos --network --duration $(DURATION) $(if $(SEED),--seed $(SEED)) --database $(DATABASE) --vectors $(VECTORS) --rate $(RATE) $(ARGS)
+	PYTHONPATH=bench:tests $(BIN)/python -m chaos --network --duration $(DURATION) $(if $(SEED),--seed $(SEED)) --database $(DATABASE) --vectors $(VECTORS) --rate $(RATE) $(ARGS)
 
 soak: $(INSTALLED_DEV) ## mixed load with full disks, a stepped clock, malformed messages: DURATION=3600 (root and cc)
-	PYTHONPATH=tests $(BIN)/python -m harness.soak --duration $(DURATION) $(if $(SEED),--seed $(SEED))
+	PYTHONPATH=bench:tests $(BIN)/python -m soak --duration $(DURATION) $(if $(SEED),--seed $(SEED))
 
 pictures: $(INSTALLED_DEV) ## take pictures of every view in build/pictures with the machine's Chromium
 	PYTHONPATH=tests $(BIN)/python -m harness.pictures build/pictures

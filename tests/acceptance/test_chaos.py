@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from harness.chaos.cluster import Plan
-from harness.chaos.run import Report, run
-from harness.network.namespace import why_not
+from chaos.cluster import Plan
+from chaos.run import Report, run
+from harness.namespace import why_not
 
 pytestmark = pytest.mark.slow
 

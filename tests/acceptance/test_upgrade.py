@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from harness.chaos.cluster import DatabaseKind
-from harness.upgrade.run import plan_of, run
-from harness.upgrade.versions import older_version
+from chaos.cluster import DatabaseKind
+from upgrade.run import plan_of, run
+from upgrade.versions import older_version
 
 pytestmark = [pytest.mark.slow, pytest.mark.tools]
 

@@ -25,7 +25,7 @@ import psutil
 import psycopg
 import yaml
 
-from harness.network.namespace import Namespace
+from harness.namespace import Namespace
 from harness.process import STOP_SECONDS, Server
 from harness.waiting import wait_until
 from memorybase import features

@@ -16,7 +16,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any, Protocol, Self, TypeVar
 
-from harness.network.namespace import Namespace
+from harness.namespace import Namespace
 from harness.waiting import wait_until
 
 START_SECONDS = 120.0  # a loaded machine takes its time

@@ -105,7 +105,7 @@ class World:
         new = {"name": f"base {uuid4()}", "flow_id": self.flow_id, "threshold": 1000, "capture": Capture.ALL} | changes
         return manage.create_memory_base(self.services, self.user_id, NewMemoryBase(**new))
 
-    def say(self, session_id: str, *texts: str, **request: Any) -> CaptureResult:
+    def say(self, session_id: str, *texts: str | dict[str, Any], **request: Any) -> CaptureResult:
         """Capture one run: the texts are the assistant's, or message dicts."""
         raw = [{"role": "assistant", "content": t} if isinstance(t, str) else t for t in texts]
         return self.capture(session_id, [self.message(r) for r in raw], **request)

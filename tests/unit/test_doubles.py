@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
-from harness.chaos.invariants import OF_A_BASE
+from chaos.invariants import OF_A_BASE
 from harness.doubles import FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 from harness.rows import each_row
 from hypothesis import given

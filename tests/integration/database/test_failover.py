@@ -12,8 +12,8 @@ from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
+from chaos.invariants import Sampler
 from harness import wait_until
-from harness.chaos.invariants import Sampler
 from harness.replication import Replicated
 from harness.world import World, build_world
 

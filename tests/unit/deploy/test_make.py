@@ -16,7 +16,7 @@ from memorybase.cli import doctor
 
 ROOT = Path(__file__).parents[3]
 NEEDS_DEV = ("$(SLOW_PYTEST)", "$(BIN)/python -m pytest", "$(BIN)/ruff", "$(BIN)/mypy")
-STARTED = r"(PYTHONPATH=tests )?\$\(BIN\)/python (?:-m (harness[\w.]*)|(bench/\w+\.py))"
+STARTED = r"(?:PYTHONPATH=(\S+) )?\$\(BIN\)/python (?:-m (chaos|soak)\b|(bench/\w+\.py))"
 # Imports scripts and modules as in an environment without the packages that are named first.
 IMPORT = """
 import importlib, importlib.metadata, pathlib, runpy, sys
@@ -88,7 +88,7 @@ def test_every_target_installs_what_its_commands_import() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     dev = " ".join(re.split(r"[^A-Za-z0-9_.-]", each)[0] for each in project["optional-dependencies"]["dev"])
     problems: list[str] = []
-    started: dict[tuple[bool, bool], dict[str, str]] = {}
+    started: dict[tuple[bool, str], dict[str, str]] = {}
     for name, (needs, recipe) in _targets().items():
         has_dev = "$(INSTALLED_DEV)" in needs
         if "$(BIN)/" in recipe and not has_dev and "$(INSTALLED)" not in needs:
@@ -96,9 +96,9 @@ def test_every_target_installs_what_its_commands_import() -> None:
         if not has_dev and any(command in recipe for command in NEEDS_DEV):
             problems.append(f"{name}: needs $(INSTALLED_DEV)")
         for path, module, script in re.findall(STARTED, recipe):
-            started.setdefault((has_dev, bool(path)), {})[module or str(ROOT / script)] = name
-    for (has_dev, has_path), names in started.items():
-        paths = os.pathsep.join(str(ROOT / each) for each in ("clients/python/src", *(["tests"] if has_path else [])))
+            started.setdefault((has_dev, path), {})[module or str(ROOT / script)] = name
+    for (has_dev, path), names in started.items():
+        paths = os.pathsep.join(str(ROOT / each) for each in ("clients/python/src", *filter(None, path.split(":"))))
         command = [sys.executable, "-c", IMPORT, "" if has_dev else dev, *names]
         environment = {**os.environ, "PYTHONPATH": paths}
         done = subprocess.run(command, env=environment, cwd=ROOT, check=True, capture_output=True, text=True)

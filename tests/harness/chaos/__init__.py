@@ -1,3 +1,0 @@
-"""Faults at random over real processes, and the invariants that hold afterwards; `python -m harness.chaos` runs it."""
-
-from __future__ import annotations

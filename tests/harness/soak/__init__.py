@@ -1,4 +1,0 @@
-"""Mixed load on the embedded stack while its disk fills, its clock is stepped and malformed queue messages arrive;
-`python -m harness.soak` runs it."""
-
-from __future__ import annotations
