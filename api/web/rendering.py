@@ -20,10 +20,10 @@ from markupsafe import Markup, escape
 from api.web.extension import folders, pages_of_features
 from api.web.markdown import to_html
 from memorybase import __version__
-from memorybase.memory_bases.planned_deletion import UNDO
 from memorybase.messages import ROLES, message_text
 from memorybase.read_models.titles import is_generated, known_as, title_of
 from memorybase.search.vector_search import PENDING_MESSAGES
+from memorybase.sessions.planned_deletion import UNDO
 
 TEMPLATES = Path(__file__).parent / "templates"
 STATIC = Path(__file__).parent / "static"

@@ -2,6 +2,9 @@
 
 A statement on tables takes a third of the processor time of one on mapped classes, and its rows are in no session: they
 are written by an UPDATE, not by a flush. Such a statement does not flush either: flush changed entities before it.
+
+A record is a NamedTuple. That of a row which a transaction locks and writes is a dataclass if several hold it: all of
+them see what `update` writes.
 """
 
 from __future__ import annotations

@@ -88,15 +88,10 @@ def _suspects(settlement: Settlement) -> Sequence[CountedMessage]:
             from_seq=job.from_seq,
             to_seq=job.to_seq,
         )
-    suspects, _ = ledger.messages_to_write(
+    first = ledger.first_message_to_write(
         db,
-        progress_id=progress.id,
-        flow_id=progress.flow_id,
-        session_id=progress.session_id,
-        capture=capture,
-        start_seq=progress.start_seq,
-        cursor_seq=progress.cursor_seq,
-        limit=1,
-        max_bytes=0,
+        ledger.Covered(
+            progress.id, progress.flow_id, progress.session_id, capture, progress.start_seq, progress.cursor_seq
+        ),
     )
-    return suspects
+    return [] if first is None else [first]

@@ -77,12 +77,9 @@ def _difference(services: Services, claim: Claim, lost: set[UUID]) -> LedgerDiff
     with services.database.reading() as db:
         write, is_all = ledger.messages_to_write(
             db,
-            progress_id=claim.progress_id,
-            flow_id=claim.flow_id,
-            session_id=claim.session_id,
-            capture=claim.capture,
-            start_seq=claim.start_seq,
-            cursor_seq=claim.job.from_seq,
+            ledger.Covered(
+                claim.progress_id, claim.flow_id, claim.session_id, claim.capture, claim.start_seq, claim.job.from_seq
+            ),
             also=sorted(lost)[:limit],  # the next audit finds the rest
             limit=limit,
             max_bytes=scheduler.JOB_MAX_BYTES,

@@ -14,7 +14,6 @@
     session_batches  the sessions that such an action locks in one transaction
     deletion      404 at once, then drain, then the collection, then the rows; retired collections
     purging       has stores drop the logs that still hold deleted chunks
-    planned_deletion  deletions of the web page, which can be undone for 30 seconds
 
 `ingestion` fills a memory base; `read_models` lists them.
 """

@@ -18,7 +18,6 @@ from memorybase.database import clock
 from memorybase.facts import distill
 from memorybase.idempotency import KEPT, LEASE
 from memorybase.memory_bases import consistency
-from memorybase.memory_bases.planned_deletion import UNDO
 from memorybase.models import (
     IS_ACTIVE,
     Chat,
@@ -48,6 +47,7 @@ from memorybase.quotas import counting
 from memorybase.retention import forgetting, passes
 from memorybase.services import Services
 from memorybase.sessions.deletion import LATE_WRITE
+from memorybase.sessions.planned_deletion import UNDO
 from memorybase.settings import Settings
 
 Progress = SessionProgress

@@ -21,7 +21,7 @@ from memorybase.extension import Pace, Step
 from memorybase.facts import distill
 from memorybase.ingestion import build, recovery
 from memorybase.keyword_index import orphans, packing
-from memorybase.memory_bases import consistency, deletion, planned_deletion, preparation, purging
+from memorybase.memory_bases import consistency, deletion, preparation, purging
 from memorybase.memory_bases.deletion import finish_deletion
 from memorybase.operations import clock_steps
 from memorybase.queries import credentials, due_steps, flows, jobs, memory_bases, pending
@@ -29,8 +29,8 @@ from memorybase.queries.pending import SessionBehind
 from memorybase.quotas import counting
 from memorybase.retention import forgetting, passes, receipts, uses
 from memorybase.services import Services
-from memorybase.sessions import bulk, renaming, restoring
 from memorybase.sessions import deletion as session_deletion
+from memorybase.sessions import planned_deletion, renaming, restoring
 from memorybase.sessions.deletion import finish_flow_deletion
 from memorybase.telemetry import get_logger
 from memorybase.vectors.collection_names import store_of
@@ -123,11 +123,10 @@ def steps_of(services: Services) -> list[Step]:
         Step("renames_finished", renaming.finish_all),
         Step("planned", recovery.schedule_missing, Pace.DUE, recovery.SESSIONS_WITHOUT_JOB),
         Step("notified", recovery.enqueue_waiting, Pace.DUE),
-        Step("memories_deleted", planned_deletion.start_due_deletions, Pace.DUE),
+        Step("planned_deletions", planned_deletion.delete_due, Pace.DUE),
         Step("deletions", finish_deletions, Pace.DUE),
         Step("builds", build.finish_builds, Pace.DUE),
         Step("retired", deletion.delete_retired_collections),
-        Step("sessions_deleted", bulk.delete_due_sessions, Pace.DUE),
         Step("expired", expire, full=passes.MESSAGES),
         Step("forgotten", forgetting.forget_expired, full=forgetting.PAGE),
         Step("memory_uses", uses.delete_expired, Pace.SELDOM, uses.PAGE * uses.PAGES),

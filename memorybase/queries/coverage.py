@@ -9,7 +9,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database.paging import AnyRow
+from memorybase.database.paging import AnyRow, AnySelect
 from memorybase.models import (
     DeadLetter,
     Generation,
@@ -168,93 +168,70 @@ def ingestion_by_base(
     """For each memory base of the flow, oldest first, the messages of a run, or the one message, that it counts, holds
     and could not embed, as numbers."""
     mine = Message.run_id == run_id if message_id is None else Message.id == message_id
-    held = sa.and_(LedgerEntry.progress_id == Progress.id, LedgerEntry.message_id == Message.id)
-    failed = sa.and_(
-        DeadLetter.progress_id == Progress.id, DeadLetter.message_id == Message.id, DeadLetter.state != "discarded"
-    )
     is_current = sa.case((LedgerEntry.version == Message.version, 1), else_=0)
-    groups = (
+    numbers = sa.select(
         Base.id,
         Base.name,
         Base.threshold,
         Base.auto_capture,
         Base.mismatch,
         Base.building,
-        Base.created_at,
         Generation.capture,
-        Message.session_uuid,
-        Progress.id,
-        Progress.cursor_seq,
-        Progress.target_seq,
+        shown_id(Message.session_uuid).label("session_id"),
+        Progress.id.label("progress_id"),
+        CURSOR.label("cursor_seq"),
+        TARGET.label("target_seq"),
+        sa.func.count(Message.id).label("messages"),
+        sa.func.count(LedgerEntry.message_id).label("held"),
+        sa.func.coalesce(sa.func.sum(is_current), 0).label("current"),
+        sa.func.coalesce(sa.func.sum(LedgerEntry.chunks), 0).label("chunks"),
+        sa.func.count(DeadLetter.id).label("failed"),
+        sa.func.max(DeadLetter.error).label("error"),
+        sa.func.max(LedgerEntry.ingested_at).label("searchable_at"),
+        sa.func.max(Message.captured_at).label("captured_at"),
+        sa.func.min(Message.seq).label("first_seq"),
+        sa.func.max(Message.seq).label("last_seq"),
     )
-    statement = (
-        sa.select(
-            Base.id,
-            Base.name,
-            Base.threshold,
-            Base.auto_capture,
-            Base.mismatch,
-            Base.building,
-            Generation.capture,
-            shown_id(Message.session_uuid).label("session_id"),
-            Progress.id.label("progress_id"),
-            CURSOR.label("cursor_seq"),
-            TARGET.label("target_seq"),
-            sa.func.count(Message.id).label("messages"),
-            sa.func.count(LedgerEntry.message_id).label("held"),
-            sa.func.coalesce(sa.func.sum(is_current), 0).label("current"),
-            sa.func.coalesce(sa.func.sum(LedgerEntry.chunks), 0).label("chunks"),
-            sa.func.count(DeadLetter.id).label("failed"),
-            sa.func.max(DeadLetter.error).label("error"),
-            sa.func.max(LedgerEntry.ingested_at).label("searchable_at"),
-            sa.func.max(Message.captured_at).label("captured_at"),
-            sa.func.min(Message.seq).label("first_seq"),
-            sa.func.max(Message.seq).label("last_seq"),
-        )
-        .select_from(Base)
-        .join(Generation, SERVES)
-        .outerjoin(Message, sa.and_(Message.flow_id == flow_id, mine, is_counted(Generation.capture)))
-        .outerjoin(Progress, serving_progress(Message.session_uuid))
-        .outerjoin(LedgerEntry, held)
-        .outerjoin(DeadLetter, failed)
-        .where(Base.flow_id == flow_id, Base.deleting_at.is_(None))
-        .group_by(*groups)
-        .order_by(Base.created_at, Base.id)
-    )
-    return list(db.execute(statement))
+    statement = _of_counted(numbers, flow_id, sa.and_(Message.flow_id == flow_id, mine), or_none=True)
+    # By primary keys, on which the other columns depend.
+    keys = (Base.id, Generation.memory_base_id, Generation.generation, Message.session_uuid, Progress.id)
+    return list(db.execute(statement.group_by(*keys).order_by(Base.created_at, Base.id)))
 
 
 def holdings(db: OrmSession, flow_id: UUID, session_id: str, seqs: Range) -> list[AnyRow]:
     """For each message between these seqs that a memory base counts: the number of memory bases that count it, hold its
     version, failed on it and lost vectors. Messages that none counts are left out."""
-    counts = is_counted(Generation.capture)
-    held = sa.and_(
-        LedgerEntry.progress_id == Progress.id,
-        LedgerEntry.message_id == Message.id,
-        LedgerEntry.version == Message.version,
-    )
-    failed = sa.and_(
-        DeadLetter.progress_id == Progress.id, DeadLetter.message_id == Message.id, DeadLetter.state != "discarded"
-    )
     is_lost = sa.and_(LedgerEntry.message_id.is_not(None), Base.mismatch == sa.true())
-    statement = (
-        sa.select(
-            Message.id,
-            sa.func.count(Base.id).label("counted"),
-            sa.func.count(LedgerEntry.message_id).label("held"),
-            sa.func.count(DeadLetter.id).label("failed"),
-            sa.func.coalesce(sa.func.sum(sa.case((is_lost, 1), else_=0)), 0).label("lost"),
-        )
-        .select_from(Base)
-        .join(Generation, SERVES)
-        .join(Message, sa.and_(Message.session_uuid == key_of(flow_id, session_id), counts))
-        .outerjoin(Progress, serving_progress(Message.session_uuid))
-        .outerjoin(LedgerEntry, held)
-        .outerjoin(DeadLetter, failed)
-        .where(Base.flow_id == flow_id, Base.deleting_at.is_(None), Message.seq.between(*seqs))
-        .group_by(Message.id)
+    numbers = sa.select(
+        Message.id,
+        sa.func.count(Base.id).label("counted"),
+        sa.func.count(LedgerEntry.message_id).label("held"),
+        sa.func.count(DeadLetter.id).label("failed"),
+        sa.func.coalesce(sa.func.sum(sa.case((is_lost, 1), else_=0)), 0).label("lost"),
     )
-    return list(db.execute(statement))
+    mine = sa.and_(Message.session_uuid == key_of(flow_id, session_id), Message.seq.between(*seqs))
+    statement = _of_counted(numbers, flow_id, mine, LedgerEntry.version == Message.version)
+    return list(db.execute(statement.group_by(Message.id)))
+
+
+def _of_counted(
+    numbers: AnySelect, flow_id: UUID, mine: Condition, *held: Condition, or_none: bool = False
+) -> AnySelect:
+    """Select over the memory bases of the flow and those of these messages that each counts, with the ledger entry and
+    the dead letter of each message. `or_none`: also a memory base that counts none of them."""
+    failed = (DeadLetter.message_id == Message.id, DeadLetter.state != "discarded")
+    return (
+        numbers.select_from(Base)
+        .join(Generation, SERVES)
+        .join(Message, sa.and_(mine, is_counted(Generation.capture)), isouter=or_none)
+        .outerjoin(Progress, serving_progress(Message.session_uuid))
+        .outerjoin(
+            LedgerEntry,
+            sa.and_(LedgerEntry.progress_id == Progress.id, LedgerEntry.message_id == Message.id, *held),
+        )
+        .outerjoin(DeadLetter, sa.and_(DeadLetter.progress_id == Progress.id, *failed))
+        .where(Base.flow_id == flow_id, Base.deleting_at.is_(None))
+    )
 
 
 def waiting_of_runs(db: OrmSession, run_ids: Sequence[UUID]) -> dict[UUID, AnyRow]:

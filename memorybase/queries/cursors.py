@@ -120,14 +120,6 @@ _COMPARE_AND_ADVANCE = (
     .returning(*_ROW_COLUMNS)
 )
 
-_UNIQUE = ["memory_base_id", "session_id", "generation"]
-_IN_SESSIONS: sa.BindParameter[str] = sa.bindparam("sessions", expanding=True)
-_NEW: dict[str, Any] = {
-    "memory_base_id": sa.bindparam("base", type_=_COLUMNS.memory_base_id.type),
-    "generation": sa.bindparam("written", type_=_COLUMNS.generation.type),
-    **dict.fromkeys(("build_seq", "total_processed", "total_chunks", "epoch", "dirty", "repaired"), sa.literal(0)),
-}
-
 
 def write_generation(base: BaseRow) -> int:
     """The generation that ingestion writes to: the build while there is one."""

@@ -48,12 +48,14 @@ _STEPS = {
         _any(SessionProgress.id, SessionProgress.audit_at <= _NOW),
     ),
     "notified": _any(IngestionJob.id, IngestionJob.state == JobState.QUEUED),
-    "memories_deleted": _any(PlannedBaseDeletion.memory_base_id, PlannedBaseDeletion.due_at <= _NOW),
+    "planned_deletions": sa.or_(
+        _any(PlannedBaseDeletion.memory_base_id, PlannedBaseDeletion.due_at <= _NOW),
+        _any(PlannedDeletion.session_uuid, PlannedDeletion.due_at <= _NOW),
+    ),
     "deletions": sa.or_(
         _any(MemoryBase.id, MemoryBase.deleting_at.is_not(None)), _any(Flow.id, Flow.deleting_at.is_not(None))
     ),
     "builds": _any(MemoryBase.id, MemoryBase.building.is_not(None)),
-    "sessions_deleted": _any(PlannedDeletion.session_uuid, PlannedDeletion.due_at <= _NOW),
     "sessions_erased": _IS_SESSION_DELETED,
     "sessions_removed": _IS_SESSION_DELETED,
     "audit_sealed": _any(AuditEntry.id, AuditEntry.seq.is_(None)),

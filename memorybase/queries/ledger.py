@@ -14,12 +14,13 @@ from sqlalchemy.orm import aliased
 
 from memorybase.database import records
 from memorybase.database.batches import pages
+from memorybase.database.paging import AnySelect
 from memorybase.database.upsert import core, insert_into
 from memorybase.models import Capture, DeadLetter, Generation, LedgerEntry, MemoryBase, Message, SessionProgress
 from memorybase.queries.joins import key_of
 from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.messages import CountedMessage, MessageSize, count_within, counted_columns
-from memorybase.queries.pending import is_counted
+from memorybase.queries.pending import is_counted, is_due
 
 Entry = LedgerEntry
 # Dead letters in these states are not tried again.
@@ -291,42 +292,53 @@ def delete(db: OrmSession, progress_id: UUID, ids: Collection[UUID]) -> None:
         db.execute(sa.delete(Entry).where(Entry.progress_id == progress_id, Entry.message_id.in_(some)))
 
 
+class Covered(NamedTuple):
+    """What a session's row in a generation has ingested: the counted messages of (start_seq, cursor_seq]."""
+
+    progress_id: UUID
+    flow_id: UUID
+    session_id: str
+    capture: Capture
+    start_seq: int
+    cursor_seq: int
+
+
 def messages_to_write(
-    db: OrmSession,
-    *,
-    progress_id: UUID,
-    flow_id: UUID,
-    session_id: str,
-    capture: Capture,
-    start_seq: int,
-    cursor_seq: int,
-    also: Collection[UUID] = (),
-    limit: int,
-    max_bytes: int,
+    db: OrmSession, covered: Covered, *, also: Collection[UUID], limit: int, max_bytes: int
 ) -> tuple[list[CountedMessage], bool]:
-    """Counted messages up to the cursor that are missing in the ledger or have another version there, in seq order,
-    at least one and within the bytes; and whether these are all.
+    """Covered messages that are missing in the ledger or have another version there, in seq order, at least one and
+    within the bytes; and whether these are all.
 
     Messages in `also` are included whatever the ledger says. Settled dead letters of the same version are left out.
     """
-    wanted = (
-        counted_columns()
-        .outerjoin(Entry, sa.and_(Entry.message_id == Message.id, Entry.progress_id == progress_id))
-        .where(
-            Message.session_uuid == key_of(flow_id, session_id),
-            is_counted(capture),
-            Message.seq > start_seq,
-            Message.seq <= cursor_seq,
-            sa.or_(Entry.message_id.is_(None), Entry.version != Message.version, Message.id.in_(also)),
-            ~_settled(progress_id),
-        )
-        .order_by(Message.seq)
-    )
+    wanted = _to_write(covered, also)
     sized = wanted.with_only_columns(Message.seq, Message.text_bytes, maintain_column_froms=True)
     sizes = [MessageSize(*row) for row in db.execute(sized.limit(limit + 1))]
     count = count_within(sizes[:limit], max_bytes)
     rows = db.execute(wanted.where(Message.seq <= sizes[count - 1].seq)) if sizes else ()
     return [CountedMessage(*row) for row in rows], count == len(sizes)
+
+
+def first_message_to_write(db: OrmSession, covered: Covered) -> CountedMessage | None:
+    """The first of `messages_to_write`."""
+    row = db.execute(_to_write(covered).limit(1)).one_or_none()
+    return None if row is None else CountedMessage(*row)
+
+
+def _to_write(covered: Covered, also: Collection[UUID] = ()) -> AnySelect:
+    entry = sa.and_(Entry.message_id == Message.id, Entry.progress_id == covered.progress_id)
+    differs = sa.or_(Entry.message_id.is_(None), Entry.version != Message.version, Message.id.in_(also))
+    return (
+        counted_columns()
+        .outerjoin(Entry, entry)
+        .where(
+            Message.session_uuid == key_of(covered.flow_id, covered.session_id),
+            is_due(covered.capture, sa.literal(covered.start_seq), sa.literal(covered.cursor_seq)),
+            differs,
+            ~_settled(covered.progress_id),
+        )
+        .order_by(Message.seq)
+    )
 
 
 def obsolete_entries(db: OrmSession, progress_id: UUID, *, capture: Capture, limit: int) -> list[HeldMessage]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -12,105 +13,71 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.upsert import insert, rows_affected
 from memorybase.models import MemoryBase, PlannedBaseDeletion, PlannedDeletion, Session
-from memorybase.queries.joins import own_base
 
 
-class Planned(NamedTuple):
+class PlannedSession(NamedTuple):
     """A session to delete, and whose it is."""
 
-    session_uuid: UUID
     user_id: UUID
     flow_id: UUID
     session_id: str
 
 
-def add(db: OrmSession, session_uuids: Sequence[UUID], batch_id: UUID, user_id: UUID, due_at: datetime) -> None:
-    """A session that is planned already joins the new batch, unless its deletion has started."""
-    if not session_uuids:
+@dataclass(frozen=True, eq=False, slots=True)
+class Kind:
+    """What is planned to be deleted: its plans, the column with its id, and when it can be kept."""
+
+    table: type[PlannedDeletion] | type[PlannedBaseDeletion]
+    key: sa.orm.InstrumentedAttribute[UUID]
+    can_be_kept: sa.ColumnElement[bool]
+
+
+SESSIONS = Kind(PlannedDeletion, PlannedDeletion.session_uuid, PlannedDeletion.started.is_(False))
+_KEPT_BASES = sa.select(MemoryBase.id).where(MemoryBase.deleting_at.is_(None))
+BASES = Kind(
+    PlannedBaseDeletion, PlannedBaseDeletion.memory_base_id, PlannedBaseDeletion.memory_base_id.in_(_KEPT_BASES)
+)
+
+
+def add(db: OrmSession, kind: Kind, ids: Sequence[UUID], batch_id: UUID, user_id: UUID, due_at: datetime) -> None:
+    """What is planned already joins the new batch, unless its deletion has started."""
+    if not ids:
         return
-    statement = insert(db, PlannedDeletion)
+    plan: dict[str, Any] = {"batch_id": batch_id, "due_at": due_at}
+    rows = [{kind.key.key: each, "user_id": user_id, **plan} for each in ids]
     db.execute(
-        statement.on_conflict_do_update(
-            index_elements=["session_uuid"],
-            set_={"batch_id": batch_id, "due_at": due_at},
-            where=PlannedDeletion.started.is_(False),
-        ),
-        [
-            {"session_uuid": each, "batch_id": batch_id, "user_id": user_id, "due_at": due_at, "started": False}
-            for each in session_uuids
-        ],
+        insert(db, kind.table).on_conflict_do_update(index_elements=[kind.key], set_=plan, where=kind.can_be_kept),
+        rows,
     )
 
 
-def withdraw(db: OrmSession, user_id: UUID, batch_id: UUID) -> int:
-    """Cancel the planned deletion of a batch's sessions that has not started. Returns the number kept."""
-    mine = (PlannedDeletion.batch_id == batch_id, PlannedDeletion.user_id == user_id)
-    return rows_affected(db, sa.delete(PlannedDeletion).where(*mine, PlannedDeletion.started.is_(False)))
+def withdraw(db: OrmSession, kind: Kind, user_id: UUID, batch_id: UUID) -> int:
+    """Cancel those planned deletions of a batch that have not started. Returns the number kept."""
+    mine = (kind.table.batch_id == batch_id, kind.table.user_id == user_id, kind.can_be_kept)
+    return rows_affected(db, sa.delete(kind.table).where(*mine))
 
 
-def due(db: OrmSession, now: datetime, *, limit: int) -> list[Planned]:
-    """Planned deletions whose time has come or that were interrupted, the oldest first."""
-    # Each has a session; with an inner join and statistics SQLite would read every session.
-    statement = (
-        sa.select(PlannedDeletion.session_uuid, PlannedDeletion.user_id, Session.flow_id, Session.session_id)
-        .outerjoin(Session, Session.id == PlannedDeletion.session_uuid)
-        .where(PlannedDeletion.due_at <= now)
-        .order_by(PlannedDeletion.due_at, PlannedDeletion.session_uuid)
-        .limit(limit)
-    )
-    return [Planned(*row) for row in db.execute(statement)]
+def is_planned(db: OrmSession, kind: Kind, user_id: UUID, row_id: UUID) -> bool:
+    mine = (kind.key == row_id, kind.table.user_id == user_id)
+    return db.execute(sa.select(kind.key).where(*mine)).first() is not None
 
 
-def start(db: OrmSession, session_uuid: UUID) -> bool:
-    """After this it cannot be kept; False if the deletion was cancelled."""
-    row = sa.update(PlannedDeletion).where(PlannedDeletion.session_uuid == session_uuid)
-    return rows_affected(db, row.values(started=True)) > 0
+def due(db: OrmSession, kind: Kind, now: datetime, *, limit: int) -> list[UUID]:
+    """The ids of what is due or was interrupted, the oldest plan first."""
+    due_ids = sa.select(kind.key).where(kind.table.due_at <= now).order_by(kind.table.due_at, kind.key)
+    return list(db.scalars(due_ids.limit(limit)))
 
 
-def finish(db: OrmSession, session_uuid: UUID) -> None:
-    db.execute(sa.delete(PlannedDeletion).where(PlannedDeletion.session_uuid == session_uuid))
+def start(db: OrmSession, session_uuid: UUID, now: datetime) -> PlannedSession | None:
+    """After this the session cannot be kept. None if its deletion was cancelled, or is planned again for later."""
+    mine = (PlannedDeletion.session_uuid == session_uuid, PlannedDeletion.due_at <= now)
+    if not rows_affected(db, sa.update(PlannedDeletion).where(*mine).values(started=True)):
+        return None
+    columns = (PlannedDeletion.user_id, Session.flow_id, Session.session_id)
+    started = sa.select(*columns).join(Session, Session.id == PlannedDeletion.session_uuid).where(*mine)
+    return PlannedSession(*db.execute(started).one())
 
 
-# Memory bases. Their deletion starts in the transaction that takes them, so none is ever half done.
-
-
-def add_bases(db: OrmSession, base_ids: Sequence[UUID], batch_id: UUID, user_id: UUID, due_at: datetime) -> None:
-    """A memory base that is planned already joins the new batch."""
-    if not base_ids:
-        return
-    statement = insert(db, PlannedBaseDeletion)
-    db.execute(
-        statement.on_conflict_do_update(
-            index_elements=["memory_base_id"], set_={"batch_id": batch_id, "due_at": due_at}
-        ),
-        [{"memory_base_id": each, "batch_id": batch_id, "user_id": user_id, "due_at": due_at} for each in base_ids],
-    )
-
-
-def withdraw_bases(db: OrmSession, user_id: UUID, batch_id: UUID) -> int:
-    """Cancel the planned deletion of a batch's memory bases that are not deleted. Returns the number kept."""
-    kept = sa.select(MemoryBase.id).where(own_base(user_id))
-    mine = (PlannedBaseDeletion.batch_id == batch_id,)
-    return rows_affected(db, sa.delete(PlannedBaseDeletion).where(*mine, PlannedBaseDeletion.memory_base_id.in_(kept)))
-
-
-def is_base_planned(db: OrmSession, user_id: UUID, base_id: UUID) -> bool:
-    mine = (PlannedBaseDeletion.memory_base_id == base_id, PlannedBaseDeletion.user_id == user_id)
-    return db.execute(sa.select(PlannedBaseDeletion.memory_base_id).where(*mine)).first() is not None
-
-
-def due_bases(db: OrmSession, now: datetime, *, limit: int) -> list[UUID]:
-    """Memory bases whose planned deletion is due, the oldest first."""
-    statement = (
-        sa.select(PlannedBaseDeletion.memory_base_id)
-        .where(PlannedBaseDeletion.due_at <= now)
-        .order_by(PlannedBaseDeletion.due_at, PlannedBaseDeletion.memory_base_id)
-        .limit(limit)
-    )
-    return list(db.scalars(statement))
-
-
-def take_base(db: OrmSession, base_id: UUID, now: datetime) -> bool:
-    """After this it cannot be kept; False if the deletion was cancelled, or planned again for later."""
-    mine = (PlannedBaseDeletion.memory_base_id == base_id, PlannedBaseDeletion.due_at <= now)
-    return rows_affected(db, sa.delete(PlannedBaseDeletion).where(*mine)) > 0
+def finish(db: OrmSession, kind: Kind, row_id: UUID, now: datetime) -> bool:
+    """Forget a plan that is due. False if it was cancelled, or is planned again for later."""
+    return rows_affected(db, sa.delete(kind.table).where(kind.key == row_id, kind.table.due_at <= now)) > 0

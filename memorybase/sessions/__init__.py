@@ -6,6 +6,8 @@
     curation   one action on many messages, its undo, and the history of a message
     difference the changes of a text by an edit
     relinking  lead threads around a deleted message
+    bulk       ingest what waits of many sessions
+    planned_deletion  deletions of sessions and memory bases on the web page, which can be undone for 30 seconds
     receipts   numbers of erased rows, kept as evidence
     deletion   delete a flow; remove the rows of deleted sessions once every store is repaired
 

@@ -24,7 +24,7 @@ from memorybase.read_models import end_users, runs, sessions, titles
 from memorybase.read_models.end_users import EndUserView
 from memorybase.read_models.runs import RunView
 from memorybase.read_models.sessions import FlowView, SessionView
-from memorybase.sessions import bulk
+from memorybase.sessions import bulk, planned_deletion
 from memorybase.sessions.bulk import Chosen
 
 router = APIRouter(include_in_schema=False)
@@ -206,7 +206,7 @@ async def delete(visit: Visitor, s: Annotated[list[str], Form()], back: Annotate
 
 async def delete_sessions(visit: Visit, chosen: list[Chosen], back: str) -> Response:
     """Plan the deletion; the page at `back` offers the undo."""
-    planned = await visit.write(bulk.plan_deletion, chosen)
+    planned = await visit.write(planned_deletion.plan_sessions, chosen)
     notice = f"{plural(len(planned.sessions), 'session')} will be deleted in {UNDO_SECONDS} s."
     if planned.missing:
         notice += f" {plural(len(planned.missing), 'session')} did not exist: {', '.join(planned.missing[:3])}."
@@ -217,7 +217,7 @@ async def delete_sessions(visit: Visit, chosen: list[Chosen], back: str) -> Resp
 @router.post(f"{PATH}/undo")
 async def undo(visit: Visitor, batch: UUID, back: str = PATH) -> Response:
     try:
-        kept = await visit.write(bulk.undo_deletion, batch)
+        kept = await visit.write(planned_deletion.undo, batch)
     except errors.NotFound:
         return visit.done(inside(back, PATH), "It is too late to undo: the sessions are deleted.")
     return visit.done(inside(back, PATH), f"{plural(kept, 'session')} kept.")

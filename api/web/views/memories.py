@@ -17,12 +17,13 @@ from api.web.views.memory import delete_memories
 from api.web.visits import Visit, Visitor
 from memorybase import errors, ids
 from memorybase.database.paging import Page, PageRequest
-from memorybase.memory_bases import manage, planned_deletion
+from memorybase.memory_bases import manage
 from memorybase.memory_bases.manage import NewMemoryBase
 from memorybase.models import Capture
 from memorybase.queries.memory_base_lists import MemoryBaseOrder, MemoryBaseQuery
 from memorybase.read_models import memory_bases, sessions
 from memorybase.read_models.memory_bases import MemoryBaseView
+from memorybase.sessions import planned_deletion
 from memorybase.vector_stores import VectorStoreName
 
 router = APIRouter(include_in_schema=False)
@@ -81,7 +82,7 @@ async def create(
         raise
     except errors.NameTaken as error:
         existing = error.details.get("existing_id")
-        if existing and await visit.read(planned_deletion.is_planned, UUID(str(existing))):
+        if existing and await visit.read(planned_deletion.is_base_planned, UUID(str(existing))):
             error = errors.NameTaken(
                 f"A memory of this name is being deleted. Try again in {UNDO_SECONDS} s, or undo it"
             )

@@ -18,11 +18,12 @@ from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.embedding import loads_at_once
 from memorybase.ingestion import flush
-from memorybase.memory_bases import consistency, manage, planned_deletion, regenerate
+from memorybase.memory_bases import consistency, manage, regenerate
 from memorybase.memory_bases.consistency import Mismatch
 from memorybase.read_models import memory_bases, rebuild_costs
 from memorybase.read_models.memory_bases import MemoryBaseView
 from memorybase.services import Services
+from memorybase.sessions import planned_deletion
 from memorybase.vector_stores import VECTOR_STORES, VectorStoreName
 
 router = APIRouter(include_in_schema=False)
@@ -149,7 +150,7 @@ async def delete(visit: Visitor, memory_base_id: UUID) -> Response:
 
 async def delete_memories(visit: Visit, base_ids: list[UUID]) -> Response:
     """Plan the deletion; the list of memories offers the undo."""
-    planned = await visit.write(planned_deletion.plan_deletion, base_ids)
+    planned = await visit.write(planned_deletion.plan_bases, base_ids)
     what = planned.names[0] if len(planned.names) == 1 else plural(len(planned.names), "memory", "memories")
     undo = address("/memories/undo", batch=planned.batch_id)
     return visit.done("/memories", f"{what} will be deleted in {UNDO_SECONDS} s.", undo=undo)
@@ -158,7 +159,7 @@ async def delete_memories(visit: Visit, base_ids: list[UUID]) -> Response:
 @router.post("/memories/undo")
 async def undo(visit: Visitor, batch: UUID) -> Response:
     try:
-        kept = await visit.write(planned_deletion.undo_deletion, batch)
+        kept = await visit.write(planned_deletion.undo, batch)
     except errors.NotFound:
         return visit.done("/memories", "It is too late to undo: the memories are deleted.")
     return visit.done("/memories", f"{plural(kept, 'memory', 'memories')} kept.")

@@ -263,9 +263,9 @@ class TestParameters:
         asked_for: list[int] = []
         real = ledger.messages_to_write
 
-        def count(session: Any, *, also: Any, **wanted: Any) -> Any:
+        def count(session: Any, covered: ledger.Covered, *, also: Any, **wanted: Any) -> Any:
             asked_for.append(len(also))
-            return real(session, also=also, **wanted)
+            return real(session, covered, also=also, **wanted)
 
         monkeypatch.setattr(ledger, "messages_to_write", count)
         with world.services.database.transaction() as db:

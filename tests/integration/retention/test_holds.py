@@ -27,8 +27,9 @@ from memorybase.models import ChatRecord, MemoryUse, NodeExecution, PlannedDelet
 from memorybase.queries import holds as queries
 from memorybase.retention import holds, passes
 from memorybase.retention.holds import HoldView
-from memorybase.sessions import bulk, edits, restoring
 from memorybase.sessions import deletion as session_deletion
+from memorybase.sessions import edits, planned_deletion, restoring
+from memorybase.sessions.bulk import Chosen
 
 ANNA = "anna"
 SCOPES: dict[str, Callable[[World], dict[str, Any]]] = {
@@ -113,7 +114,7 @@ def deletions(world: World, message: UUID, execution: UUID, gone: UUID) -> dict[
         "copy of a deleted message": lambda: restoring.purge_message(services, user, gone),
         "node execution": lambda: node_executions.delete_execution(services, user, execution),
         "session": lambda: edits.delete_session(services, user, flow, S),
-        "session on the page": lambda: bulk.plan_deletion(services, user, [bulk.Chosen(flow, S)]),
+        "session on the page": lambda: planned_deletion.plan_sessions(services, user, [Chosen(flow, S)]),
         "flow": lambda: session_deletion.delete_flow(services, user, flow),
         "end user": lambda: edits.erase_end_user(services, user, ANNA),
     }
@@ -170,7 +171,7 @@ class TestDeletions:
 
     def test_a_deletion_that_was_planned_before_the_hold_is_dropped(self, world: World, days: Calendar) -> None:
         world.say(S, "one")
-        bulk.plan_deletion(world.services, world.user_id, [bulk.Chosen(world.flow_id, S)])
+        planned_deletion.plan_sessions(world.services, world.user_id, [Chosen(world.flow_id, S)])
         hold(world, "session")
         days.pass_days(1)
         world.sweep()
