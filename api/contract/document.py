@@ -124,7 +124,6 @@ TAGS: list[dict[str, Any]] = [
     {"name": "summaries", "description": "Summaries of sessions."},
     {"name": "chat memories", "description": "Memory of a flow's Chat Memory nodes, with a log for each chat."},
     {"name": "memories", "description": "Memory bases: their settings, progress, dead letters and search weights."},
-    {"name": "facts", "description": "What a language model derives from messages: turn it on, list, search, delete."},
     {"name": "search", "description": "Search in one memory base, in several, in all of a flow, or in all."},
     {"name": "retention", "description": "Legal holds, and what expires: what would be deleted and what was."},
     {"name": "dify", "description": "Dify's External Knowledge API."},

@@ -288,7 +288,7 @@ def _delete_stale_chunks(
     if not written:
         return
     with services.database.reading() as db:
-        current = knowledge_bases.document_facts(db, [document.id for document in written])
+        current = knowledge_bases.document_states(db, [document.id for document in written])
     candidates = [*written, *(stored[document.id] for document in written if document.id in stored)]
     stale = [
         chunk
@@ -363,16 +363,16 @@ def _verified(
     if not chunks:
         return []
     with services.database.reading() as db:
-        facts_of = knowledge_bases.document_facts(db, {chunk.message_id for chunk, _ in chunks})
+        states = knowledge_bases.document_states(db, {chunk.message_id for chunk, _ in chunks})
     found: list[DocumentHit] = []
     for chunk, hit in chunks:
-        facts = facts_of.get(chunk.message_id)
-        if facts is None or (facts.knowledge_base_id, facts.version) != (entry.id, chunk.version):
+        state = states.get(chunk.message_id)
+        if state is None or (state.knowledge_base_id, state.version) != (entry.id, chunk.version):
             continue
-        if chunk.index < facts.chunks and has_metadata(facts.metadata, metadata):
-            id_ = facts.external_id or str(facts.id)
+        if chunk.index < state.chunks and has_metadata(state.metadata, metadata):
+            id_ = state.external_id or str(state.id)
             found.append(
-                DocumentHit(id_, facts.id, chunk.index, hit.text, round(hit.score, SCORE_DIGITS), facts.metadata)
+                DocumentHit(id_, state.id, chunk.index, hit.text, round(hit.score, SCORE_DIGITS), state.metadata)
             )
     return found
 

@@ -30,7 +30,7 @@ class StoredDocument(NamedTuple):
     chunks: int
 
 
-class DocumentFacts(NamedTuple):
+class DocumentState(NamedTuple):
     """Data that decides whether a document's chunk may be a hit."""
 
     id: UUID
@@ -197,7 +197,7 @@ def ordinary_knowledge_bases(db: OrmSession) -> list[KnowledgeBase]:
     return list(db.scalars(sa.select(KnowledgeBase).where(*living).order_by(KnowledgeBase.id)))
 
 
-def document_facts(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, DocumentFacts]:
+def document_states(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, DocumentState]:
     rows = db.execute(
         sa.select(
             Document.id,
@@ -208,7 +208,7 @@ def document_facts(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, Document
             Document.chunks,
         ).where(Document.id.in_(ids))
     )
-    return {row.id: DocumentFacts(*row) for row in rows}
+    return {row.id: DocumentState(*row) for row in rows}
 
 
 def insert_document(db: OrmSession, knowledge_base_id: UUID, document: StoredDocument, now: datetime) -> bool:

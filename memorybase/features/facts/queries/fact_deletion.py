@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import batches
 from memorybase.database.upsert import rows_affected
-from memorybase.models import Fact
+from memorybase.features.facts.models import Fact
 
 
 def delete_facts(db: OrmSession, which: sa.ColumnElement[bool], *, limit: int | None = None) -> int:

@@ -10,15 +10,16 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database import batches
 from memorybase.database.upsert import core, insert, new_id, rows_affected
-from memorybase.models import Distillation, Fact, FactSource, MemoryBase, Message, SessionProgress
+from memorybase.features.facts.models import Distillation, DistillKind, Fact, FactSource
+from memorybase.features.facts.queries.fact_deletion import delete_facts
+from memorybase.models import MemoryBase, Message, SessionProgress
 from memorybase.queries import preparations
-from memorybase.queries.fact_deletion import delete_facts
 from memorybase.queries.joins import key_of
 from memorybase.queries.memory_bases import BaseRow
-from memorybase.services import Task
+from memorybase.queries.sessions import SessionRow
 
-DISTILL = Task("memorybase.distill")  # a worker looks for sessions that are pending
 MAX_REDO = 200  # edited messages of a session that wait to be distilled again; beyond, the cursor moves back
 
 Row = Distillation
@@ -120,9 +121,9 @@ def stop(db: OrmSession, base: BaseRow, session_ids: Sequence[str]) -> None:
 
 def mark_changed(
     db: OrmSession, base_ids: Collection[UUID], session_id: str, seq: int | None, now: datetime, *, to_seq: int | None
-) -> None:
+) -> int:
     """After messages were edited or deleted: delete the facts that rest on what they said, store no running page, and
-    distil an edited message again. `seq` None: the whole session has changed."""
+    distil an edited message again. `seq` None: the whole session has changed. Returns the number of facts deleted."""
     rows = db.scalars(
         sa.select(Row)
         .where(Row.memory_base_id.in_(base_ids), Row.session_id == session_id)
@@ -131,7 +132,7 @@ def mark_changed(
         .execution_options(populate_existing=True)
     ).all()
     if not rows:  # nothing was ever distilled
-        return
+        return 0
     enabled = set(db.scalars(sa.select(MemoryBase.id).where(MemoryBase.id.in_(base_ids), MemoryBase.distill)))
     for row in rows:
         row.version += 1
@@ -144,12 +145,7 @@ def mark_changed(
         if row.redo or (row.target_seq > row.cursor_seq and row.notify_at is None and row.memory_base_id in enabled):
             row.notify_at, row.attempts = now, 0
     db.flush()
-    delete_unsupported(db, base_ids, rows[0].flow_id, session_id)
-
-
-def delete_unsupported(db: OrmSession, base_ids: Collection[UUID], flow_id: UUID, session_id: str) -> int:
-    """Delete the facts of a session that have lost a source, or whose source was edited. Returns the number deleted."""
-    of_session = (Fact.memory_base_id.in_(base_ids), Fact.session_uuid == key_of(flow_id, session_id))
+    of_session = (Fact.memory_base_id.in_(base_ids), Fact.session_uuid == key_of(rows[0].flow_id, session_id))
     return delete_facts(db, sa.and_(*of_session, ~is_supported()))
 
 
@@ -164,6 +160,18 @@ def is_supported(*, muted_counts: bool = True) -> sa.ColumnElement[bool]:
     if not muted_counts:
         sources = sources.where(Message.muted == sa.false())
     return Fact.source_count == sources.correlate(Fact).scalar_subquery()
+
+
+def raise_versions(db: OrmSession, session: SessionRow, *, after: int, to_seq: int) -> None:
+    """The messages of a part of a session have a higher version and the same text: their facts still hold."""
+    part = (Message.session_uuid == session.id, Message.is_dialogue == sa.true())
+    of_part = sa.select(Message.id).where(*part, Message.seq > after, Message.seq <= to_seq)
+    db.execute(
+        sa.update(FactSource)
+        .where(FactSource.message_id.in_(of_part))
+        .values(version=FactSource.version + 1)
+        .execution_options(synchronize_session=False)
+    )
 
 
 def forget(db: OrmSession, base_id: UUID, flow_id: UUID, session_id: str, start_seq: int) -> int:
@@ -213,7 +221,7 @@ def _pending(now: datetime) -> sa.Select[Distillation]:
             sa.or_(Row.lease_until.is_(None), Row.lease_until <= now),
             MemoryBase.deleting_at.is_(None),
             MemoryBase.distill == sa.true(),
-            ~preparations.is_distillation_in_preparation(MemoryBase.id),
+            ~preparations.is_pending(MemoryBase.id, list(DistillKind)),
         )
     )
 
@@ -227,3 +235,12 @@ def write(db: OrmSession, id_: UUID, *, version: int, session_id: str, values: M
         .execution_options(synchronize_session=False)
     )
     return rows_affected(db, update) == 1
+
+
+def delete_of_session(db: OrmSession, session: SessionRow, *, limit: int) -> int:
+    """Delete up to `limit` facts and then rows of progress of a session that is deleted. Returns the number deleted."""
+    deleted = delete_facts(db, Fact.session_uuid == session.id, limit=limit)
+    if deleted < limit:
+        of_session = sa.and_(Row.flow_id == session.flow_id, Row.session_id == session.session_id)
+        deleted += batches.delete_page(db, Row, of_session, limit=limit - deleted)
+    return deleted

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from memorybase.facts.recall import CANDIDATES, MAX_FACTS, FactHit, FactQuery, recall
+from memorybase.features.facts.queries import facts
+from memorybase.features.facts.recall import CANDIDATES, MAX_FACTS, FactHit, FactQuery, recall
 from memorybase.ids import CallerId
-from memorybase.queries import caller_ids, facts
+from memorybase.queries import caller_ids
 from memorybase.queries import search as search_queries
 from memorybase.search.request import MAX_MEMORY_BASES, SearchRequest
 from memorybase.services import Services

@@ -2,27 +2,69 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import Path, Query, Response
+from pydantic import BaseModel, Field
 
 from api.admission import Work
 from api.deps import MemoryBaseId, PageDep, Reader, ServicesDep, Writer, keyed_router
-from api.fact_schemas import DistillationBody, FactsDeleted, FactSearchBody, FactsFound
+from api.extension import Routes
 from api.key_limits import BASE_IN_PATH, Rule, end_user_in, memory_base_in
 from api.operations import operation
-from api.schemas import Identifier, SentUuid
+from api.schemas import QUERY_BOUND, Body, Identifier, Moment, SentUuid, Stored, Until
+from api.search_schemas import FactHit
 from memorybase import caveats
+from memorybase.caveats import Caveat
 from memorybase.database.paging import Page
-from memorybase.facts import manage
-from memorybase.facts.manage import DistillationView, FactView
-from memorybase.facts.recall import FactQuery
-from memorybase.memory_bases import manage as memory_bases
-from memorybase.queries.facts import FactState
+from memorybase.features.facts import manage
+from memorybase.features.facts.manage import DistillationView, FactView
+from memorybase.features.facts.queries.facts import FactState
+from memorybase.features.facts.recall import FactQuery
 
 router = keyed_router("facts")
+ROUTES = Routes(
+    router=router,
+    tag="facts",
+    description="What a language model derives from messages: turn it on, list, search, delete.",
+)
 
 FactId = Annotated[SentUuid, Path(description="The UUID of the fact.")]
+MAX_FACTS_FOUND = 50
+
+
+class DistillationBody(Body):
+    """Turn distillation on or off. `start`: from which message on; `beginning` distils the whole history."""
+
+    enabled: bool = Field(description="Whether facts are derived from what is ingested.")
+    start: Literal["now", "beginning"] = Field(
+        default="now", description="`now`: from what is ingested from now on; `beginning`: from the whole history."
+    )
+
+
+class FactSearchBody(Body):
+    """A question to find facts for."""
+
+    query: Stored = Field(min_length=1, description=f"The question. {QUERY_BOUND}")
+    top_k: int = Field(default=10, ge=1, le=MAX_FACTS_FOUND, description="Maximum facts.")
+    session_id: Identifier | None = Field(default=None, description="Only facts of this session.")
+    end_user_id: Identifier | None = Field(default=None, description="Only facts from this person's sessions.")
+    since: Moment | None = Field(default=None, description="Only facts whose newest source was said from this time on.")
+    until: Until | None = Field(default=None, description="Only facts whose newest source was said up to this time.")
+
+
+class FactsFound(BaseModel):
+    """Facts about a question, best first. A model derived them from messages, which each of them names. `warnings`: if
+    only a part of the question was looked for."""
+
+    facts: list[FactHit] = Field(description="The facts.")
+    warnings: list[Caveat] = Field(default_factory=list, description="If only the end of the query was searched for.")
+
+
+class FactsDeleted(BaseModel):
+    """Number of deleted facts."""
+
+    deleted: int = Field(description="Number of deleted facts.")
 
 
 @router.get("/memories/{memory_base_id}/distillation")
@@ -39,9 +81,7 @@ def set_distillation(
 ) -> DistillationView:
     """Turn distillation on or off. On: a language model, which the operator chose, reads what is ingested and derives
     facts. Off: nothing more is read; facts stay until they are deleted."""
-    return memory_bases.set_distillation(
-        services, caller.user_id, memory_base_id, enabled=body.enabled, start=body.start
-    )
+    return manage.set_distillation(services, caller.user_id, memory_base_id, enabled=body.enabled, start=body.start)
 
 
 @router.get("/memories/{memory_base_id}/facts")
@@ -71,8 +111,8 @@ def search_facts(
 ) -> FactsFound:
     """Find the facts that are about a question, best first, without those that later ones correct."""
     query = FactQuery(base_ids=[memory_base_id], **body.model_dump())
-    facts = manage.search_facts(services, caller.user_id, query)
-    return FactsFound(facts=facts, warnings=caveats.query_cut(body.query))
+    found = manage.search_facts(services, caller.user_id, query)
+    return FactsFound(facts=[FactHit.model_validate(hit) for hit in found], warnings=caveats.query_cut(body.query))
 
 
 @router.get("/memories/{memory_base_id}/facts/{fact_id}")

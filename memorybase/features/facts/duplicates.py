@@ -8,7 +8,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.facts.checks import numbers_of
+from memorybase.features.facts.checks import numbers_of
 from memorybase.keyword_index import scripts
 from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.keyword_index.languages import Language

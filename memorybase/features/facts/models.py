@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
@@ -11,6 +12,14 @@ from sqlalchemy.orm import Mapped, column_property, mapped_column
 
 from memorybase.models.base import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Base, Json
 from memorybase.models.sessions import shown_id
+
+
+class DistillKind(enum.StrEnum):
+    """Kinds of preparations: facts are distilled from the first message on, or from the next one, or no longer."""
+
+    ALL = "distill_all"
+    NEW = "distill_new"
+    OFF = "distill_off"
 
 
 class Distillation(Base):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from memorybase.facts.prompt import MAX_FACTS, MAX_WHAT_CHARS, MAX_WHEN_CHARS, MAX_WHO_CHARS, Known, Quoted
+from memorybase.features.facts.prompt import MAX_FACTS, MAX_WHAT_CHARS, MAX_WHEN_CHARS, MAX_WHO_CHARS, Known, Quoted
 from memorybase.keyword_index import scripts
 from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.keyword_index.languages import Language

@@ -9,14 +9,14 @@ from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
 from api.web.audited import recorded_as
+from api.web.extension import MemoryTab, Pages
 from api.web.rendering import address
 from api.web.views.memory_frame import memory_page
 from api.web.visits import Visit, Visitor
 from memorybase.database.paging import PageRequest
-from memorybase.facts import manage
-from memorybase.facts.recall import FactHit, FactQuery
-from memorybase.memory_bases import manage as memory_bases
-from memorybase.queries.facts import FactState
+from memorybase.features.facts import manage
+from memorybase.features.facts.queries.facts import FactState
+from memorybase.features.facts.recall import FactHit, FactQuery
 from memorybase.read_models.memory_bases import MemoryBaseView
 
 router = APIRouter(include_in_schema=False)
@@ -51,13 +51,16 @@ async def show(visit: Visit, memory: MemoryBaseView) -> Response:
     )
 
 
+PAGES = Pages(router=router, memory_tab=MemoryTab("facts", "Facts", show))
+
+
 def _next(base_id: UUID, state: str, cursor: str | None) -> str:
     return address(f"/memories/{base_id}", tab="facts", state=state, cursor=cursor) if cursor else ""
 
 
 @router.post("/memories/{memory_base_id}/distillation")
 async def set_distillation(visit: Visitor, memory_base_id: UUID, on: Annotated[bool, Form()]) -> Response:
-    await visit.write(memory_bases.set_distillation, memory_base_id, enabled=on)
+    await visit.write(manage.set_distillation, memory_base_id, enabled=on)
     notice = "Facts are derived from what is ingested from now on." if on else "No more facts are derived."
     return visit.done(f"/memories/{memory_base_id}?tab=facts", notice)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from types import ModuleType
 from typing import Any, Literal
 from uuid import UUID
 
@@ -18,15 +19,14 @@ from harness.world import WorkerKilled, World
 from memorybase import deadlines
 from memorybase.database.paging import PageRequest
 from memorybase.errors import InvalidRequest, NotFound
-from memorybase.facts import distill, manage, usage
-from memorybase.facts.distill import Outcome, distil_next
-from memorybase.facts.manage import FactView
-from memorybase.facts.recall import FactQuery, recall
-from memorybase.memory_bases import manage as memory_bases
+from memorybase.features.facts import claim, job, manage, store, usage
+from memorybase.features.facts.job import DISTILL, Outcome, distil_next
+from memorybase.features.facts.manage import FactView
+from memorybase.features.facts.models import Distillation, Fact, FactSource
+from memorybase.features.facts.recall import FactQuery, recall
 from memorybase.memory_bases import preparation
-from memorybase.models import Distillation, Fact, FactSource, MemoryBase, Message, Session
+from memorybase.models import MemoryBase, Message, Session
 from memorybase.operations import sweeper
-from memorybase.queries.distillations import DISTILL
 from memorybase.retention import forgetting, passes
 from memorybase.services import Services
 from memorybase.sessions import deletion as session_deletion
@@ -49,7 +49,7 @@ def _with(world: World, **changes: Any) -> Services:
 
 def new_base(world: World, **changes: Any) -> UUID:
     base_id = world.new_base(**changes)
-    memory_bases.set_distillation(world.services, world.user_id, base_id, enabled=True)
+    manage.set_distillation(world.services, world.user_id, base_id, enabled=True)
     return base_id
 
 
@@ -105,11 +105,11 @@ def test_distillation_is_off_until_the_owner_turns_it_on(distilling: World) -> N
     base_id = world.new_base()
     tell(world, base_id, BOAT)
     assert distil(world, model) == []
-    memory_bases.set_distillation(world.services, world.user_id, base_id, enabled=True)
+    manage.set_distillation(world.services, world.user_id, base_id, enabled=True)
     assert distil(world, model) == []  # it begins with what is ingested from now on
-    memory_bases.set_distillation(world.services, world.user_id, base_id, enabled=True, start="beginning")
+    manage.set_distillation(world.services, world.user_id, base_id, enabled=True, start="beginning")
     assert distil(world, model) == [Outcome.STORED]
-    memory_bases.set_distillation(world.services, world.user_id, base_id, enabled=False)
+    manage.set_distillation(world.services, world.user_id, base_id, enabled=False)
     tell(world, base_id, "REMEMBER: Mira | Mira owns a red bicycle.")
     assert distil(world, model) == []
     assert said(world, base_id) == ["Mira owns a sailing boat named Petrel"]  # facts stay until they are deleted
@@ -126,7 +126,7 @@ def test_distillation_of_many_sessions_begins_and_ends_in_pages(
         tell(world, base_id, f"REMEMBER: Mira | Mira owns boat number {n}.", session_id=f"s{n}")
 
     def turn(enabled: bool, start: Literal["now", "beginning"] = "now") -> None:
-        memory_bases.set_distillation(world.services, world.user_id, base_id, enabled=enabled, start=start)
+        manage.set_distillation(world.services, world.user_id, base_id, enabled=enabled, start=start)
 
     turn(True)
     tell(world, base_id, "REMEMBER: Mira | Mira owns an anchor.", session_id="s4")  # no page has reached it
@@ -146,7 +146,7 @@ def test_distillation_of_many_sessions_begins_and_ends_in_pages(
 def test_an_owner_cannot_turn_on_what_the_operator_has_not_named(world: World) -> None:
     base_id = world.new_base()
     with pytest.raises(InvalidRequest, match="MEMORYBASE_DISTILLER=openai"):
-        memory_bases.set_distillation(world.services, world.user_id, base_id, enabled=True)
+        manage.set_distillation(world.services, world.user_id, base_id, enabled=True)
 
 
 def test_a_message_that_says_nothing_costs_no_request(distilling: World) -> None:
@@ -198,12 +198,12 @@ def test_a_useless_answer_is_asked_for_again_and_then_given_up(distilling: World
     world, model = distilling, Model(lambda _: Answer(content))
     base_id = new_base(world)
     tell(world, base_id, BOAT)
-    for _ in range(distill.MAX_ATTEMPTS):
+    for _ in range(claim.MAX_ATTEMPTS):
         assert distil(world, model) == [Outcome.REFUSED]
         wait(world)
     assert distil(world, model) == []
     view = status(world, base_id)
-    assert (view.skipped_messages, view.usage.requests, view.state) == (1, distill.MAX_ATTEMPTS, "idle")
+    assert (view.skipped_messages, view.usage.requests, view.state) == (1, claim.MAX_ATTEMPTS, "idle")
     model.script = honest  # what comes later is distilled
     tell(world, base_id, "REMEMBER: Mira | Mira owns a red bicycle.")
     distil(world, model)
@@ -223,7 +223,7 @@ def test_an_endpoint_that_fails_costs_no_attempt_and_no_message(distilling: Worl
     world, model = distilling, Model(lambda _: Answer(status=status_code, raw="{}"))
     base_id = new_base(world)
     tell(world, base_id, BOAT)
-    for _ in range(distill.MAX_ATTEMPTS + 2):
+    for _ in range(claim.MAX_ATTEMPTS + 2):
         assert distil(world, model) == [Outcome.UNAVAILABLE]
         wait(world)
     view = status(world, base_id)
@@ -372,7 +372,7 @@ def test_nothing_is_stored_of_messages_that_changed_while_the_model_read_them(di
         elif change == "erase":
             edits.delete_session(world.services, world.user_id, world.flow_id, S)
         else:
-            memory_bases.set_distillation(world.services, world.user_id, base_id, enabled=False)
+            manage.set_distillation(world.services, world.user_id, base_id, enabled=False)
         return honest(prompt)
 
     model = Model(changing)
@@ -383,15 +383,15 @@ def test_nothing_is_stored_of_messages_that_changed_while_the_model_read_them(di
 
 
 @pytest.mark.both_databases
-@pytest.mark.parametrize("where", ["_ask", "_embed", "_add"])
+@pytest.mark.parametrize(("module", "where"), [(job, "ask"), (job, "embed"), (store, "_add")])
 def test_a_worker_that_is_killed_leaves_no_fact_and_the_next_one_stores_it_once(
-    distilling: World, where: str, monkeypatch: pytest.MonkeyPatch
+    distilling: World, module: ModuleType, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world, model = distilling, Model()
     base_id = new_base(world)
     tell(world, base_id, BOAT)
     with monkeypatch.context() as patched:
-        patched.setattr(distill, where, _killed)
+        patched.setattr(module, where, _killed)
         with pytest.raises(WorkerKilled):
             distil_next(world.services, model.endpoint())
     assert said(world, base_id) == []
@@ -595,14 +595,14 @@ def test_a_request_without_an_answer_is_counted(distilling: World) -> None:
     assert status(world, base_id).tokens_today == 1_000
 
 
-def test_recall_marks_facts_as_derived_and_leaves_out_muted_sources(distilling: World) -> None:
+def test_recall_names_the_sources_of_facts_and_leaves_out_muted_ones(distilling: World) -> None:
     world, model = distilling, Model()
     base_id = new_base(world)
     [boat] = tell(world, base_id, BOAT)
     distil(world, model)
     query = FactQuery(query="Who owns a sailing boat?", base_ids=[base_id])
     [hit] = recall(world.services, query)
-    assert (hit.kind, hit.derived, hit.source_message_ids) == ("fact", True, [boat])
+    assert hit.source_message_ids == [boat]
     edits.edit_message(world.services, world.user_id, boat, {"muted": True})
     assert recall(world.services, query) == []
 

@@ -1,4 +1,4 @@
-"""The state of a memory base's distillation; list and delete its facts."""
+"""Turn distillation of a memory base on and off, and its state; list and delete its facts."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.database import clock
+from memorybase.database import clock, engine
 from memorybase.database.paging import Page, PageRequest
 from memorybase.described import CreatedAt, EndUserId, Id, MemoryBaseId, MessageId, SessionId
-from memorybase.facts import usage
-from memorybase.facts.recall import FactHit, FactQuery, recall
-from memorybase.models import Fact
-from memorybase.queries import facts as fact_rows
-from memorybase.queries.facts import FactState
+from memorybase.features.facts import usage
+from memorybase.features.facts.job import DISTILL
+from memorybase.features.facts.models import DistillKind, Fact
+from memorybase.features.facts.queries import facts as fact_rows
+from memorybase.features.facts.queries.facts import FactState
+from memorybase.features.facts.recall import FactHit, FactQuery, recall
+from memorybase.memory_bases import preparation
+from memorybase.queries import preparations
 from memorybase.queries.ownership import not_found, require_memory_base
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -106,6 +109,32 @@ class DistillationView:
     tokens_today: Annotated[int, Field(description="Tokens that the whole installation used today, in UTC.")]
     daily_tokens: Annotated[int, Field(description="Tokens that the whole installation may use on a day.")]
     usage: Annotated[DistillationUsageView, Field(description="What this memory base used.")]
+
+
+def set_distillation(
+    services: Services, user_id: UUID, base_id: UUID, *, enabled: bool, start: Literal["now", "beginning"] = "now"
+) -> DistillationView:
+    """Turn distillation on or off. On: `now` begins with what is ingested from now on, `beginning` with the first
+    message. Off: nothing more is asked; the facts stay until they are deleted. Raises NotFound, InvalidRequest."""
+    with services.database.transaction() as db:
+        base = require_memory_base(db, user_id, base_id, lock=True)
+        if enabled and services.settings.distiller == "none":
+            raise errors.InvalidRequest(
+                "enabled needs a model: the operator sets MEMORYBASE_DISTILLER=openai and the summarizer's endpoint",
+                field="enabled",
+                value=enabled,
+            )
+        kind = DistillKind.NEW if start == "now" else DistillKind.ALL
+        if not enabled:
+            kind = DistillKind.OFF
+        if kind is not DistillKind.NEW or not base.distill:
+            preparations.delete_kinds(db, base_id, list(DistillKind))
+            preparation.begin(db, services, base_id, base.serving, kind, clock.now(db))
+        base.distill = enabled
+        if enabled:
+            engine.after_commit(db, lambda: services.queue.notify(DISTILL))
+    log.info("distillation_set", memory_base_id=str(base_id), enabled=enabled)
+    return get_distillation(services, user_id, base_id)
 
 
 def get_distillation(services: Services, user_id: UUID, base_id: UUID) -> DistillationView:

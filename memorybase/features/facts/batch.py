@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.conversation.view.token_estimate import estimated_tokens
-from memorybase.facts.prompt import Known, Quoted, messages_for
+from memorybase.features.facts.models import Distillation, Fact
+from memorybase.features.facts.prompt import Known, Quoted, messages_for
+from memorybase.features.facts.queries import facts
 from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.messages import message_text
-from memorybase.models import Distillation, Fact, Message
-from memorybase.queries import facts, sessions
+from memorybase.models import Message
 from memorybase.queries import messages as message_queries
+from memorybase.queries import sessions, threads
 
 MESSAGES = 20  # new ones in a request; half as many after each failed attempt
 CONTEXT = 4  # messages before them
@@ -45,7 +47,8 @@ def read(db: OrmSession, row: Distillation, *, attempts: int) -> Batch:
     flow_id, session_id = row.flow_id, row.session_id
     redone = frozenset((row.redo or [])[:limit])
     if redone:
-        new, to_seq = facts.messages_at(db, flow_id, session_id, redone), row.cursor_seq
+        new, to_seq = threads.messages_at(db, flow_id, session_id, redone), row.cursor_seq
+        new.sort(key=lambda message: message.seq)
     else:
         new = message_queries.messages_after(
             db, flow_id, session_id, after_seq=row.cursor_seq, to_seq=row.target_seq, limit=limit

@@ -15,7 +15,7 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
-from memorybase.queries import facts as fact_rows
+from memorybase.features.facts.queries import facts as fact_rows
 from memorybase.services import Services
 from memorybase.settings import Settings
 

@@ -11,9 +11,9 @@ from harness.rows import each_row
 from harness.world import build_world
 
 from memorybase.conversation.summarizers.chat_completions import ChatEndpoint, EndpointUnavailable
-from memorybase.facts import thread
-from memorybase.facts.distill import Outcome
-from memorybase.facts.thread import DistillerThread
+from memorybase.features.facts import thread
+from memorybase.features.facts.job import Outcome
+from memorybase.features.facts.thread import DistillerThread
 from memorybase.services import Services
 
 

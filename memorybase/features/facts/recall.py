@@ -9,18 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from memorybase import errors
-from memorybase.described import MemoryBaseId, SessionId
+from memorybase.features.facts.models import Fact
+from memorybase.features.facts.queries import facts as fact_rows
 from memorybase.keyword_index.analyzer import Analyzer, analyzer
-from memorybase.models import Fact
-from memorybase.queries import facts as fact_rows
 from memorybase.queries import memory_bases
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -36,21 +33,17 @@ MIN_SCORE = 0.25  # below it a fact is not about the question
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactHit:
-    """A fact about a question, which a model derived from messages."""
+    """A fact about a question, and the messages that it rests on."""
 
-    fact_id: Annotated[UUID, Field(description="The fact.")]
-    memory_base_id: MemoryBaseId
-    session_id: SessionId
-    kind: Annotated[str, Field(description="Always `fact`.")] = "fact"
-    derived: Annotated[bool, Field(description="Always true: a model derived it from messages.")] = True
-    who: Annotated[str, Field(description="Whom or what the fact is about.")]
-    what: Annotated[str, Field(description="The fact, in one sentence.")]
-    when: Annotated[
-        str | None, Field(description="When it holds or happened, as the conversation says it; null if it does not.")
-    ]
-    said_at: Annotated[datetime, Field(description="When the newest of its sources was said.")]
-    score: Annotated[float, Field(description="How much it has to do with the question, from 0 to 1.")]
-    source_message_ids: Annotated[list[UUID], Field(description="The messages that it rests on.")]
+    fact_id: UUID
+    memory_base_id: UUID
+    session_id: str
+    who: str
+    what: str
+    when: str | None
+    said_at: datetime
+    score: float
+    source_message_ids: list[UUID]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from memorybase import deadlines, telemetry
 from memorybase.circuit import Circuit
 from memorybase.conversation.summarizers.chat_completions import ChatEndpoint
-from memorybase.facts.distill import Outcome, distil_next, endpoint_of
+from memorybase.features.facts.ask import endpoint_of
+from memorybase.features.facts.job import Outcome, distil_next
 from memorybase.services import Services
 
 FAILURES = 3  # in a row, until the thread pauses

@@ -14,18 +14,10 @@ from sqlalchemy.orm import undefer
 from memorybase.database import batches
 from memorybase.database.paging import MAX_TOTAL, Found, Keyset, PageRequest, fetch_page
 from memorybase.database.upsert import insert, rows_affected
-from memorybase.models import (
-    Distillation,
-    DistillationDay,
-    DistillationUsage,
-    Fact,
-    FactSource,
-    MemoryBase,
-    Message,
-    Session,
-)
-from memorybase.queries.distillations import is_supported
-from memorybase.queries.fact_deletion import delete_facts
+from memorybase.features.facts.models import Distillation, DistillationDay, DistillationUsage, Fact, FactSource
+from memorybase.features.facts.queries.distillations import is_supported
+from memorybase.features.facts.queries.fact_deletion import delete_facts
+from memorybase.models import MemoryBase, Message, Session
 from memorybase.queries.joins import key_of
 
 FactState = Literal["current", "superseded", "all"]
@@ -73,17 +65,6 @@ def messages_before(db: OrmSession, flow_id: UUID, session_id: str, seq: int, *,
         .limit(limit)
     ).all()
     return list(reversed(found))
-
-
-def messages_at(db: OrmSession, flow_id: UUID, session_id: str, seqs: Collection[int]) -> list[Message]:
-    """The messages with these seqs that are still there, in order."""
-    return list(
-        db.scalars(
-            sa.select(Message)
-            .where(Message.session_uuid == key_of(flow_id, session_id), Message.seq.in_(seqs))
-            .order_by(Message.seq)
-        )
-    )
 
 
 def current_in_scope(
@@ -251,6 +232,10 @@ def count_facts(db: OrmSession, base_id: UUID) -> int:
     statement = _visible(sa.select(sa.func.count()).select_from(Fact))
     count: int | None = db.scalar(statement.where(Fact.memory_base_id == base_id, Fact.duplicate_of_id.is_(None)))
     return count or 0
+
+
+def count_of_session(db: OrmSession, session_uuid: UUID) -> int:
+    return db.scalar(sa.select(sa.func.count()).where(Fact.session_uuid == session_uuid)) or 0
 
 
 def tokens_of_day(db: OrmSession, day: date) -> int:
