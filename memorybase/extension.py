@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from memorybase.conversation.context_lines import ContextLine, LinesQuery
     from memorybase.conversation.view.records import Kind
     from memorybase.events import Event
-    from memorybase.models import Base
+    from memorybase.memory_bases.consistency import OnProgress
+    from memorybase.memory_bases.deep_check import DeepResult
+    from memorybase.models import Base, KnowledgeBase
     from memorybase.operations.problems import Problem
     from memorybase.queries.memory_bases import BaseRow
     from memorybase.queries.sessions import SessionRow
@@ -91,6 +93,7 @@ class Hooks:
     preparations: Mapping[str, SessionsStep] = field(default_factory=dict)  # by kind
     context_lines: Sequence[ContextSource] = ()
     search_lists: Mapping[str, SearchList] = field(default_factory=dict)  # by the name of option and answer's field
+    collections: Sequence[Collections] = ()
     problems: Callable[[OrmSession, UUID], Sequence[Problem]] = _nothing
     gauges: Callable[[OrmSession, Services], Sequence[Gauge]] = _nothing
     limits: Callable[[Services], Iterable[Limit]] = _nothing
@@ -139,6 +142,17 @@ class ContextSource:
     kind: Kind
     heading: str
     find: Callable[[Services, LinesQuery], Sequence[ContextLine]]
+
+
+@dataclass(frozen=True, slots=True)
+class Collections:
+    """Knowledge bases that a feature fills from its own rows, of every user: `living` lists them, `check` reads every
+    vector of one. `restore` returns the number of chunks that are missing, None for all, and with its last argument
+    writes them again."""
+
+    living: Callable[[OrmSession], Sequence[KnowledgeBase]]
+    check: Callable[[Services, KnowledgeBase, OnProgress], DeepResult]
+    restore: Callable[[Services, KnowledgeBase, bool], int | None]
 
 
 class WorkerThread(Protocol):

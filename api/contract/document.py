@@ -127,7 +127,6 @@ TAGS: list[dict[str, Any]] = [
     {"name": "search", "description": "Search in one memory base, in several, in all of a flow, or in all."},
     {"name": "retention", "description": "Legal holds, and what expires: what would be deleted and what was."},
     {"name": "dify", "description": "Dify's External Knowledge API."},
-    {"name": "knowledge bases", "description": "Named collections of documents, and those of memory bases."},
     {"name": "overview", "description": "Everything in one look, and what needs a person."},
     {"name": "jobs", "description": "Jobs that ingest, repair and regenerate: list, wait, watch, cancel."},
     {"name": "dead letters", "description": "Messages that could not be embedded: list, group, retry, discard."},

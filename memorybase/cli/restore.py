@@ -17,6 +17,7 @@ from memorybase.stack.state import settings_in_use
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from memorybase.extension import Collections
     from memorybase.memory_bases.orphans import Orphan
     from memorybase.memory_bases.restore import RestoredBase
     from memorybase.models import KnowledgeBase
@@ -63,17 +64,18 @@ def restore(
 def _repair(data_dir: Path | None, *, apply: bool, finish: bool) -> None:
     """Make the vector store follow SQL; with `finish`, wait until it does."""
     from memorybase import telemetry, wiring
-    from memorybase.queries import knowledge_bases, memory_bases
+    from memorybase.queries import memory_bases
 
     settings = settings_in_use(data_dir)
     telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))
     services = wiring.build(settings)
     left = _collections(services, apply=apply)
+    collections = [each for hooks in services.hooks for each in hooks.collections]
     with services.database.reading() as db:
         base_ids = memory_bases.active_base_ids(db)
-        entries = knowledge_bases.ordinary_knowledge_bases(db)
+        entries = [(each, entry) for each in collections for entry in each.living(db)]
     left += sum([_memory_base(services, base_id, apply=apply) for base_id in base_ids])
-    left += sum([_knowledge_base(services, entry, apply=apply) for entry in entries])
+    left += sum([_knowledge_base(services, each, entry, apply=apply) for each, entry in entries])
     if left and not apply:
         typer.echo("Nothing was changed. Run it again with --apply.")
     if left:
@@ -147,11 +149,9 @@ def _work(done: RestoredBase, *, apply: bool) -> str:
     return f"{marked} marked; the sweeper schedules the repairs" if apply else "would repair"
 
 
-def _knowledge_base(services: Services, entry: KnowledgeBase, *, apply: bool) -> bool:
-    from memorybase.memory_bases import restore as restoring
-
+def _knowledge_base(services: Services, of: Collections, entry: KnowledgeBase, *, apply: bool) -> bool:
     try:
-        missing = restoring.restore_knowledge_base(services, entry, apply=apply)
+        missing = of.restore(services, entry, apply)
     except errors.EnvironmentFailure as exc:
         typer.echo(f"knowledge base {entry.name} ({entry.id}): {exc.message}\n  -> run this again")
         return True

@@ -12,17 +12,12 @@ from typing import Literal
 from uuid import UUID
 
 from memorybase import errors
-from memorybase.knowledge_bases import registry
 from memorybase.memory_bases import orphans, reconcile, regenerate
 from memorybase.memory_bases.orphans import Orphan
 from memorybase.memory_bases.reconcile import Reconciled
-from memorybase.models import KnowledgeBase
-from memorybase.queries import knowledge_bases, memory_bases
+from memorybase.queries import memory_bases
 from memorybase.services import Services
-from memorybase.vectors.chunk_ids import chunk_ids
 from memorybase.vectors.store import CollectionRef
-
-DOCUMENTS_READ = 500  # in one statement
 
 # A request creates a collection just before the row that names it. Shorter than for a daily reconcile, because the
 # collections of the lost time may be young.
@@ -30,29 +25,6 @@ CREATED_BEFORE = timedelta(minutes=1)
 
 # building: it is being regenerated, perhaps by an earlier run
 Action = Literal["none", "repair", "regenerate", "building", "try again"]
-
-
-def count_missing_chunks(services: Services, entry: KnowledgeBase) -> int | None:
-    """Number of missing chunks of its documents; None: the collection is missing. Raises VectorStoreUnavailable.
-
-    Chunks of no document do not count: no search returns them.
-    """
-    if entry.collection_name is None or entry.collection_id is None:
-        return 0  # the first document creates the collection
-    ref = CollectionRef(entry.collection_name, entry.collection_id)
-    try:
-        stored = {chunk for page in services.vectors.iter_ids(ref) for chunk in page}
-    except errors.CollectionMissing:
-        return None
-    missing, last = 0, None
-    while True:
-        with services.database.reading() as db:
-            page = knowledge_bases.document_chunks_after(db, entry.id, last, limit=DOCUMENTS_READ)
-        if not page:
-            return missing
-        for document_id, version, chunks in page:
-            missing += len(set(chunk_ids(entry.id, document_id, version, chunks)) - stored)
-        last = page[-1][0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +64,6 @@ def restore_base(services: Services, base_id: UUID, *, apply: bool) -> RestoredB
     if apply and action == "regenerate":
         regenerate.regenerate(services, base.user_id, base_id)
     return RestoredBase(compared, action, lost_build)
-
-
-def restore_knowledge_base(services: Services, entry: KnowledgeBase, *, apply: bool) -> int | None:
-    """Number of missing chunks of an ordinary knowledge base, None for all; with `apply`, rebuild it then.
-
-    Raises VectorStoreUnavailable, ModelUnavailable.
-    """
-    missing = count_missing_chunks(services, entry)
-    if apply and missing != 0:
-        registry.rebuild(services, entry.user_id, entry.name)
-    return missing
 
 
 def _has_lost_build(services: Services, base_id: UUID) -> bool:

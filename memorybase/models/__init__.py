@@ -6,7 +6,7 @@
     curation       changes of single messages, deleted messages that can be restored
     memory_bases   memory bases, generations, the progress of each session
     jobs           ingestion jobs, the ledger, token vectors, dead letters, heartbeats, what endpoints were asked for
-    knowledge      knowledge bases and documents
+    knowledge      knowledge bases
     labels         which found messages are right for a question
     standing       standing statements: instructions and preferences of end users
     retention      legal holds, receipts of what retention deleted
@@ -46,7 +46,7 @@ from memorybase.models.base import (
 from memorybase.models.chat_memories import Chat, ChatMemory, ChatRecord
 from memorybase.models.curation import MessageChange, RestorableMessage
 from memorybase.models.jobs import DeadLetter, EmbeddingUsage, Heartbeat, IngestionJob, LedgerEntry, TokenVectors
-from memorybase.models.knowledge import Document, KnowledgeBase
+from memorybase.models.knowledge import KnowledgeBase
 from memorybase.models.memory_bases import Generation, MemoryBase, PlannedBaseDeletion, Preparation, SessionProgress
 from memorybase.models.node_memory import MemoryUse, MemoryUseMessage, NodeExecution
 from memorybase.models.quotas import QuotaCounter, QuotaEndUser
@@ -92,7 +92,6 @@ __all__ = [
     "ChatRecord",
     "DeadLetter",
     "DeletedMessage",
-    "Document",
     "EmbeddingUsage",
     "Flow",
     "Generation",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memorybase import errors
-from memorybase.queries import knowledge_bases, memory_bases
+from memorybase.queries import memory_bases
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors.index_damage import has_length_one
@@ -47,7 +47,7 @@ def _collections(services: Services) -> Iterator[tuple[CollectionRef, str]]:
     """Each with the identity of its embedder."""
     with services.database.reading() as db:
         base_ids = memory_bases.active_base_ids(db)
-        entries = knowledge_bases.ordinary_knowledge_bases(db)
+        entries = [entry for hooks in services.hooks for each in hooks.collections for entry in each.living(db)]
     for base_id in base_ids:
         with services.database.reading() as db:
             base = memory_bases.fetch_any_base(db, base_id)

@@ -22,7 +22,7 @@ end_users, caller_ids, ownership       people; rows by the ids of callers; the r
 search, search_pending   reads of a search, and their indexes; keyword_index, keyword_partitions: its words
 overview, problems, statistics         Home; problems for a person; figures of the whole database
 timestamps                             times that lie too far ahead
-knowledge_bases                        knowledge bases and their documents
+knowledge_bases                        the registry of knowledge bases
 credentials, key_limits                users, API keys, sign-in links; the owner of what a limited key names
 standing_statements                    standing statements
 audit_entries, quota_counters, idempotency_keys

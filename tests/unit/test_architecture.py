@@ -110,6 +110,8 @@ LOADERS = {"api.routes", "api.web.extension", "memorybase.cli", "memorybase.wiri
 CONTRACT = {"memorybase.operations.problems", "memorybase.settings"}
 # Features whose names are plain words, which comments and texts may say: only identifiers count. Of each, the modules
 # that declare or pass on the fields of that name in requests and answers of the core.
+# Of others that the core has another use for, only imports count.
+ALSO_OF_THE_CORE = {"documents"}
 PLAIN_WORDS: dict[str, set[str]] = {
     "facts": {
         "api.context_schemas",
@@ -422,7 +424,7 @@ def says(module: Module, feature: str) -> bool:
 def named_features(module: Module) -> Iterator[str]:
     if module.name in CONTRACT | {"memorybase.features"} or module.name.startswith("migrations."):
         return
-    for name in (each.name for each in EXTENSIONS):
+    for name in {each.name for each in EXTENSIONS} - ALSO_OF_THE_CORE:
         is_own = f"{module.name}.".startswith(f"memorybase.features.{name}.")
         if not is_own and module.name not in PLAIN_WORDS.get(name, ()) and says(module, name):
             yield (

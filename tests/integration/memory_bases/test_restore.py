@@ -25,9 +25,9 @@ from memorybase.cli import doctor
 from memorybase.cli import restore as restore_cli
 from memorybase.cli.doctor import DoctorContext
 from memorybase.database import clock
-from memorybase.knowledge_bases import registry
-from memorybase.knowledge_bases.documents import NewDocument
-from memorybase.knowledge_bases.registry import DocumentQuery
+from memorybase.features.documents import knowledge
+from memorybase.features.documents.documents import NewDocument
+from memorybase.features.documents.knowledge import DocumentQuery
 from memorybase.memory_bases import consistency, orphans, regenerate
 from memorybase.models import KnowledgeBase, MemoryBase
 from memorybase.operations import problems, stack_parts, vector_backup
@@ -188,11 +188,11 @@ class TestLostTime:
     def test_an_ordinary_knowledge_base_of_the_same_name_gets_another_collection(self, world: World) -> None:
         names = set()
         for _ in range(2):
-            registry.create(world.services, world.user_id, name="notes")
+            knowledge.create(world.services, world.user_id, name="notes")
             names |= set(world.vectors.names())
-            registry.rebuild(world.services, world.user_id, "notes")
+            knowledge.rebuild(world.services, world.user_id, "notes")
             names |= set(world.vectors.names())
-            registry.delete(world.services, world.user_id, "notes")
+            knowledge.delete(world.services, world.user_id, "notes")
         assert len(names) == 4
         assert world.vectors.names() == []
 
@@ -269,8 +269,8 @@ class TestSavedVectors:
     def lost(self, world: World) -> UUID:
         """A memory base and a knowledge base, restored from a backup with vectors to a new, empty store."""
         base = filled(world)
-        registry.create(world.services, world.user_id, name="notes")
-        registry.add_documents(world.services, world.user_id, "notes", [NewDocument("a note on harbours")])
+        knowledge.create(world.services, world.user_id, name="notes")
+        knowledge.add_documents(world.services, world.user_id, "notes", [NewDocument("a note on harbours")])
         folder = world.services.settings.restored_dir / saved.FOLDER
         folder.mkdir(parents=True)
         assert vector_backup.save_all(world.services, folder) == vector_backup.SavedCollections(11, 0)
@@ -288,7 +288,7 @@ class TestSavedVectors:
         world.settle()
         world.assert_all_ingested(lost)
         assert set(world.embedder.embedded) == {"the train is green"}
-        found = registry.search(world.services, world.user_id, "notes", DocumentQuery(query="harbours"))
+        found = knowledge.search(world.services, world.user_id, "notes", DocumentQuery(query="harbours"))
         assert [hit.snippet for hit in found.results] == ["a note on harbours"]
 
     def test_until_it_is_rebuilt_people_see_progress_and_no_advice(
@@ -386,14 +386,14 @@ class TestCommand:
     ) -> None:
         world = on_chroma
         base, other = filled(world), world.new_base(threshold=1)
-        registry.create(world.services, world.user_id, name="notes")
-        registry.add_documents(world.services, world.user_id, "notes", [NewDocument("a note on harbours")])
+        knowledge.create(world.services, world.user_id, name="notes")
+        knowledge.add_documents(world.services, world.user_id, "notes", [NewDocument("a note on harbours")])
         back_up(tmp_path)
         later = world.new_base()  # after the backup
         forgotten = world.ref(later).name
         world.say("s", "lost")
         world.settle()
-        registry.rebuild(world.services, world.user_id, "notes")
+        knowledge.rebuild(world.services, world.user_id, "notes")
         world.services.vectors.delete_collection(world.ref(other).name)
         restore_sql(world, tmp_path)
         # Collections made a moment ago count as older than a minute.
@@ -417,7 +417,7 @@ class TestCommand:
         assert forgotten not in {each.ref.name for each in world.services.vectors.list_collections()}
         world.assert_all_ingested(base)
         world.assert_all_ingested(other)
-        found = registry.search(world.services, world.user_id, "notes", DocumentQuery(query="harbours"))
+        found = knowledge.search(world.services, world.user_id, "notes", DocumentQuery(query="harbours"))
         assert [hit.snippet for hit in found.results] == ["a note on harbours"]
         said = run(world, monkeypatch)
         assert said.exit_code == 0, said.output
@@ -460,7 +460,7 @@ class TestCommand:
 
     def test_an_unavailable_store_changes_nothing(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         filled(world)
-        registry.create(world.services, world.user_id, name="notes")
+        knowledge.create(world.services, world.user_id, name="notes")
         with world.services.database.reading() as db:
             before = db.scalar(sa.select(KnowledgeBase.collection_id).where(KnowledgeBase.name == "notes"))
         world.vectors.away = True

@@ -9,15 +9,16 @@ from pydantic import BaseModel, Field
 
 from api.admission import Work
 from api.deps import Named, PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.extension import Routes
 from api.idempotency import keeping
 from api.locations import location
 from api.operations import operation
 from api.schemas import CONFLICT, QUERY_BOUND, Body, ModelName, Name
 from api.search_schemas import MinScore
 from memorybase.database.paging import Page
-from memorybase.knowledge_bases import registry
-from memorybase.knowledge_bases.documents import MAX_DOCUMENT_CHARS, MAX_DOCUMENTS, DocumentResult, NewDocument
-from memorybase.knowledge_bases.registry import DocumentAnswer, DocumentQuery, KnowledgeBaseView
+from memorybase.features.documents import knowledge
+from memorybase.features.documents.documents import MAX_DOCUMENT_CHARS, MAX_DOCUMENTS, DocumentResult, NewDocument
+from memorybase.features.documents.knowledge import DocumentAnswer, DocumentQuery, KnowledgeBaseView
 from memorybase.models import ID_LENGTH
 from memorybase.vectors.search import MAX_FILTER_KEYS, MAX_TOP_K
 
@@ -76,6 +77,11 @@ class DocumentsAnswer(BaseModel):
 
 
 router = keyed_router("knowledge bases")
+ROUTES = Routes(
+    router=router,
+    tag="knowledge bases",
+    description="Named collections of documents, and those of memory bases.",
+)
 
 
 @router.get("/knowledge-bases")
@@ -86,7 +92,7 @@ def list_knowledge_bases(
     for_retrieval: Annotated[bool, Query(description="Hide knowledge bases of memory bases.")] = False,
 ) -> Page[KnowledgeBaseView]:
     """List knowledge bases, oldest first."""
-    return registry.list_knowledge_bases(services, caller.user_id, page, for_retrieval=for_retrieval)
+    return knowledge.list_knowledge_bases(services, caller.user_id, page, for_retrieval=for_retrieval)
 
 
 @router.post("/knowledge-bases", status_code=201, responses=CONFLICT)
@@ -95,7 +101,7 @@ def create_knowledge_base(
     body: KnowledgeBaseBody, services: ServicesDep, caller: Writer, request: Request, response: Response
 ) -> KnowledgeBaseView:
     """Create an ordinary knowledge base. A name in use is 409 with `existing_id`."""
-    created = registry.create(
+    created = knowledge.create(
         services,
         caller.user_id,
         name=body.name,
@@ -109,13 +115,13 @@ def create_knowledge_base(
 @router.get("/knowledge-bases/{name}")
 def get_knowledge_base(name: Named, services: ServicesDep, caller: Reader) -> KnowledgeBaseView:
     """Read a knowledge base."""
-    return registry.get_knowledge_base(services, caller.user_id, name)
+    return knowledge.get_knowledge_base(services, caller.user_id, name)
 
 
 @router.delete("/knowledge-bases/{name}", status_code=204, responses=CONFLICT)
 def delete_knowledge_base(name: Named, services: ServicesDep, caller: Writer) -> Response:
     """Delete an ordinary knowledge base with its documents."""
-    registry.delete(services, caller.user_id, name)
+    knowledge.delete(services, caller.user_id, name)
     return Response(status_code=204)
 
 
@@ -123,15 +129,15 @@ def delete_knowledge_base(name: Named, services: ServicesDep, caller: Writer) ->
 def add_documents(name: Named, body: DocumentsBody, services: ServicesDep, caller: Writer) -> DocumentsAnswer:
     """Add documents and make them searchable. Returns one result per document, in order. A repeat changes nothing."""
     new = [NewDocument(text=each.text, id=each.id, metadata=each.metadata) for each in body.documents]
-    return DocumentsAnswer(documents=registry.add_documents(services, caller.user_id, name, new))
+    return DocumentsAnswer(documents=knowledge.add_documents(services, caller.user_id, name, new))
 
 
 @router.post("/knowledge-bases/{name}/rebuild", responses=CONFLICT)
 @operation(once=True)
 def rebuild_knowledge_base(name: Named, services: ServicesDep, caller: Writer) -> KnowledgeBaseView:
     """Rebuild the collection from SQL: it replaces a lost collection and uses the current model."""
-    registry.rebuild(services, caller.user_id, name)
-    return registry.get_knowledge_base(services, caller.user_id, name)
+    knowledge.rebuild(services, caller.user_id, name)
+    return knowledge.get_knowledge_base(services, caller.user_id, name)
 
 
 @router.post("/knowledge-bases/{name}/search", responses=CONFLICT)
@@ -141,4 +147,4 @@ def search_knowledge_base(
 ) -> DocumentAnswer:
     """Search the chunks of a knowledge base, best first."""
     query = DocumentQuery(query=body.query, top_k=body.top_k, min_score=body.min_score, metadata=body.metadata or {})
-    return registry.search(services, caller.user_id, name, query)
+    return knowledge.search(services, caller.user_id, name, query)

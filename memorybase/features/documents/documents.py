@@ -20,10 +20,12 @@ from memorybase import errors
 from memorybase.database import clock
 from memorybase.embedding.chunking import Chunker
 from memorybase.embedding.compatibility import check_searchable, check_writable, reusable_identity
+from memorybase.features.documents import queries
+from memorybase.features.documents.queries import StoredDocument
+from memorybase.ingestion.bisection import faulty
 from memorybase.messages import check_json
 from memorybase.models import ID_LENGTH, KnowledgeBase
-from memorybase.queries import knowledge_bases, residues
-from memorybase.queries.knowledge_bases import StoredDocument
+from memorybase.queries import residues
 from memorybase.queries.ownership import require
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -154,7 +156,7 @@ def _add_group(services: Services, entry: KnowledgeBase, group: dict[UUID, NewDo
     results: dict[UUID, DocumentResult] = {}
     for _ in range(WRITE_ATTEMPTS):
         with services.database.reading() as db:
-            stored = knowledge_bases.stored_documents(db, entry.id, list(group))
+            stored = queries.stored_documents(db, entry.id, list(group))
         plan = _plan(group, stored)
         results |= plan.settled
         try:
@@ -176,7 +178,7 @@ def rebuilt(services: Services, entry: KnowledgeBase) -> KnowledgeBase:
     """The entry, whose collection is missing, with its new one after a rebuild. Raises NotFound if the knowledge base
     was deleted meanwhile, and CollectionMissing if there was no rebuild."""
     with services.database.reading() as db:
-        current = require(knowledge_bases.fetch_living(db, entry.id), "knowledge base", entry.name)
+        current = require(queries.fetch_living(db, entry.id), "knowledge base", entry.name)
     if current.collection_id == entry.collection_id:
         raise errors.CollectionMissing
     return current
@@ -210,21 +212,23 @@ def _write(
     services: Services, entry: KnowledgeBase, documents: Sequence[StoredDocument]
 ) -> tuple[list[StoredDocument], dict[UUID, DocumentResult]]:
     """Write documents; returns those now in the collection, with their chunk counts, and those rejected."""
-    if not documents:
-        return [], {}
-    try:
-        return _upsert(services, entry, documents), {}
-    except errors.MessageFailure as exc:
-        if len(documents) == 1:
-            log.warning("document_failed", document_id=str(documents[0].id), error_code=exc.code)
-            return [], {documents[0].id: _result(documents[0], "failed", exc.code)}
     written: list[StoredDocument] = []
     failed: dict[UUID, DocumentResult] = {}
-    for document in documents:
-        document_written, document_failed = _write(services, entry, [document])
-        written += document_written
-        failed |= document_failed
+
+    def upsert(some: Sequence[StoredDocument]) -> None:
+        written.extend(_upsert(services, entry, some))
+
+    for document, error in faulty(documents, upsert, _confirm_fault):
+        code = error.code if isinstance(error, errors.MessageFailure) else None
+        log.warning("document_failed", document_id=str(document.id), error_code=code)
+        failed[document.id] = _result(document, "failed", code)
     return written, failed
+
+
+def _confirm_fault(error: Exception, _document: StoredDocument) -> None:
+    """A text that is refused is the document's fault, and nothing else is."""
+    if not isinstance(error, errors.MessageFailure):
+        raise error
 
 
 def _upsert(services: Services, entry: KnowledgeBase, documents: Sequence[StoredDocument]) -> list[StoredDocument]:
@@ -264,16 +268,16 @@ def _commit(
     if not written and not updates:
         return entry, results
     with services.database.transaction() as db:
-        current = require(knowledge_bases.share_knowledge_base(db, entry.id), "knowledge base", entry.name)
+        current = require(queries.share_knowledge_base(db, entry.id), "knowledge base", entry.name)
         moved = current.collection_id != entry.collection_id  # a rebuild: these chunks are in the old collection
         for document in [] if moved else written:
             old = stored.get(document.id)
-            if old is None and knowledge_bases.insert_document(db, entry.id, document, clock.now(db)):
+            if old is None and queries.insert_document(db, entry.id, document, clock.now(db)):
                 results[document.id] = _result(document, "created")
-            elif old is not None and knowledge_bases.compare_and_replace(db, document, old.version):
+            elif old is not None and queries.compare_and_replace(db, document, old.version):
                 results[document.id] = _result(document, "replaced")
         for document in updates:
-            if knowledge_bases.compare_and_replace(db, document, document.version):
+            if queries.compare_and_replace(db, document, document.version):
                 results[document.id] = _result(document, "updated")
     return current, results
 
@@ -288,7 +292,7 @@ def _delete_stale_chunks(
     if not written:
         return
     with services.database.reading() as db:
-        current = knowledge_bases.document_states(db, [document.id for document in written])
+        current = queries.document_states(db, [document.id for document in written])
     candidates = [*written, *(stored[document.id] for document in written if document.id in stored)]
     stale = [
         chunk
@@ -312,12 +316,12 @@ def write_all(services: Services, entry: KnowledgeBase) -> int:
     count, last = 0, None
     while True:
         with services.database.reading() as db:
-            page = knowledge_bases.documents_after(db, entry.id, last, limit=WRITE_BATCH)
+            page = queries.documents_after(db, entry.id, last, limit=WRITE_BATCH)
         if not page:
             return count
         written, _ = _write(services, entry, page)
         with services.database.transaction() as db:
-            knowledge_bases.set_chunks(db, [(document.id, document.version, document.chunks) for document in written])
+            queries.set_chunks(db, [(document.id, document.version, document.chunks) for document in written])
         count += len(written)
         last = page[-1].id
 
@@ -363,7 +367,7 @@ def _verified(
     if not chunks:
         return []
     with services.database.reading() as db:
-        states = knowledge_bases.document_states(db, {chunk.message_id for chunk, _ in chunks})
+        states = queries.document_states(db, {chunk.message_id for chunk, _ in chunks})
     found: list[DocumentHit] = []
     for chunk, hit in chunks:
         state = states.get(chunk.message_id)

@@ -19,12 +19,14 @@ from harness.world import build_world, empty_world
 from memorybase import errors
 from memorybase.database.paging import PageRequest
 from memorybase.embedding import Embedders
-from memorybase.knowledge_bases import documents as knowledge_documents
+from memorybase.features.documents import documents as knowledge_documents
+from memorybase.features.documents import knowledge
+from memorybase.features.documents.documents import DocumentResult, NewDocument
+from memorybase.features.documents.knowledge import DocumentQuery
+from memorybase.features.documents.models import Document
 from memorybase.knowledge_bases import registry
-from memorybase.knowledge_bases.documents import DocumentResult, NewDocument
-from memorybase.knowledge_bases.registry import DocumentQuery
 from memorybase.memory_bases import regenerate
-from memorybase.models import Document, Flow, KnowledgeBase, MemoryBase, User
+from memorybase.models import Flow, KnowledgeBase, MemoryBase, User
 from memorybase.services import Services
 from memorybase.settings import Settings
 from memorybase.vectors.chroma import ChromaStore
@@ -46,18 +48,18 @@ class Desk:
     user_id: UUID
 
     def create(self, name: str = "notes", **wanted: Any) -> UUID:
-        return registry.create(self.services, self.user_id, name=name, **wanted).id
+        return knowledge.create(self.services, self.user_id, name=name, **wanted).id
 
     def add(self, *documents: NewDocument, name: str = "notes") -> list[DocumentResult]:
-        return registry.add_documents(self.services, self.user_id, name, documents)
+        return knowledge.add_documents(self.services, self.user_id, name, documents)
 
     def search(self, query: str, *, name: str = "notes", **wanted: Any) -> list[knowledge_documents.DocumentHit]:
-        found = registry.search(self.services, self.user_id, name, DocumentQuery(query=query, **wanted))
+        found = knowledge.search(self.services, self.user_id, name, DocumentQuery(query=query, **wanted))
         assert found.took_ms > 0
         return found.results
 
-    def listed(self, *, for_retrieval: bool = False) -> list[registry.KnowledgeBaseView]:
-        page = registry.list_knowledge_bases(self.services, self.user_id, PageRequest(), for_retrieval=for_retrieval)
+    def listed(self, *, for_retrieval: bool = False) -> list[knowledge.KnowledgeBaseView]:
+        page = knowledge.list_knowledge_bases(self.services, self.user_id, PageRequest(), for_retrieval=for_retrieval)
         assert page.total == len(page.items)
         return page.items
 
@@ -134,7 +136,7 @@ def statuses(results: Sequence[DocumentResult]) -> list[str]:
 
 
 def test_a_new_knowledge_base_is_listed_and_has_its_metadata_on_disk(desk: Desk) -> None:
-    made = registry.create(desk.services, desk.user_id, name="../my notes/ö")
+    made = knowledge.create(desk.services, desk.user_id, name="../my notes/ö")
 
     assert desk.listed() == [made]
     assert (made.is_memory_base, made.embedding_model, made.documents, made.status) == (False, "fake", 0, "ready")
@@ -166,7 +168,7 @@ def test_a_name_is_unique_per_user(desk: Desk) -> None:
     stranger = uuid4()
     with desk.services.database.transaction() as db:
         db.add(User(id=stranger, name="another", created_at=START))
-    registry.create(desk.services, stranger, name="notes")
+    knowledge.create(desk.services, stranger, name="notes")
     with pytest.raises(errors.NameTaken):
         desk.memory_base("notes")
     assert [kb.id for kb in desk.listed()] == [kb_id]
@@ -263,13 +265,13 @@ def test_a_failed_metadata_write_undoes_nothing(desk: Desk) -> None:
 def test_memory_bases_are_listed_but_not_offered_for_retrieval(tmp_path: Path) -> None:
     flow = build_world(f"sqlite:///{tmp_path / 'flow.db'}", tmp_path)
     base_id = flow.new_base(name="memory", capture="all")
-    registry.create(flow.services, flow.user_id, name="notes")
-    registry.add_documents(flow.services, flow.user_id, "notes", [NewDocument("one"), NewDocument("two")])
+    knowledge.create(flow.services, flow.user_id, name="notes")
+    knowledge.add_documents(flow.services, flow.user_id, "notes", [NewDocument("one"), NewDocument("two")])
     flow.say("a", "one", "two", "three")
     flow.say("b", "four")
 
     def listed(*, for_retrieval: bool = False) -> dict[str, tuple[bool, int, str]]:
-        page = registry.list_knowledge_bases(flow.services, flow.user_id, PageRequest(), for_retrieval=for_retrieval)
+        page = knowledge.list_knowledge_bases(flow.services, flow.user_id, PageRequest(), for_retrieval=for_retrieval)
         return {kb.name: (kb.is_memory_base, kb.documents, kb.status) for kb in page.items}
 
     notes = (False, 2, "ready")
@@ -293,8 +295,8 @@ def test_the_list_is_paged(desk: Desk) -> None:
     for number in range(3):
         desk.create(f"kb {number}")
 
-    first = registry.list_knowledge_bases(desk.services, desk.user_id, PageRequest(size=2))
-    rest = registry.list_knowledge_bases(desk.services, desk.user_id, PageRequest(size=2, cursor=first.next_cursor))
+    first = knowledge.list_knowledge_bases(desk.services, desk.user_id, PageRequest(size=2))
+    rest = knowledge.list_knowledge_bases(desk.services, desk.user_id, PageRequest(size=2, cursor=first.next_cursor))
 
     assert sorted(kb.name for kb in [*first.items, *rest.items]) == ["kb 0", "kb 1", "kb 2"]
     assert (first.total, rest.next_cursor) == (3, None)
@@ -319,8 +321,8 @@ def test_document_calls_are_rejected_for_memory_bases(desk: Desk) -> None:
     for call in (
         lambda: desk.add(NewDocument("text"), name="memory"),
         lambda: desk.search("text", name="memory"),
-        lambda: registry.delete(desk.services, desk.user_id, "memory"),
-        lambda: registry.rebuild(desk.services, desk.user_id, "memory"),
+        lambda: knowledge.delete(desk.services, desk.user_id, "memory"),
+        lambda: knowledge.rebuild(desk.services, desk.user_id, "memory"),
     ):
         with pytest.raises(errors.MemoryBaseOnly) as caught:
             call()
@@ -335,8 +337,8 @@ def test_another_users_knowledge_base_is_not_found(desk: Desk) -> None:
     for call in (
         lambda: stranger.add(NewDocument("text")),
         lambda: stranger.search("text"),
-        lambda: registry.delete(desk.services, stranger.user_id, "notes"),
-        lambda: registry.get_knowledge_base(desk.services, stranger.user_id, "notes"),
+        lambda: knowledge.delete(desk.services, stranger.user_id, "notes"),
+        lambda: knowledge.get_knowledge_base(desk.services, stranger.user_id, "notes"),
     ):
         with pytest.raises(errors.NotFound):
             call()
@@ -601,12 +603,12 @@ def test_a_deletion_removes_the_collection_the_rows_and_the_file(desk: Desk) -> 
     kb_id = desk.create()
     desk.add(NewDocument("zebra"))
 
-    registry.delete(desk.services, desk.user_id, "notes")
+    knowledge.delete(desk.services, desk.user_id, "notes")
 
     assert (desk.listed(), desk.rows(), desk.vectors.names()) == ([], 0, [])
     assert not desk.metadata_file(kb_id).parent.exists()
     with pytest.raises(errors.NotFound):
-        registry.delete(desk.services, desk.user_id, "notes")
+        knowledge.delete(desk.services, desk.user_id, "notes")
     assert desk.create() != kb_id
 
 
@@ -615,13 +617,13 @@ def test_a_deletion_during_an_outage_changes_nothing(desk: Desk) -> None:
     desk.add(NewDocument("zebra", id="z"))
     desk.vectors.away = True
     with pytest.raises(errors.VectorStoreUnavailable):
-        registry.delete(desk.services, desk.user_id, "notes")
+        knowledge.delete(desk.services, desk.user_id, "notes")
 
     desk.vectors.away = False
     assert [hit.id for hit in desk.search("zebra")] == ["z"]
     assert desk.metadata_file(kb_id).exists()
     assert statuses(desk.add(NewDocument("giraffe"))) == ["created"]
-    registry.delete(desk.services, desk.user_id, "notes")
+    knowledge.delete(desk.services, desk.user_id, "notes")
     assert desk.listed() == []
 
 
@@ -635,7 +637,7 @@ def test_an_interrupted_deletion_can_be_repeated(desk: Desk) -> None:
         desk.add(NewDocument("zebra"))
     with pytest.raises(errors.NotFound):
         desk.search("zebra")
-    registry.delete(desk.services, desk.user_id, "notes")
+    knowledge.delete(desk.services, desk.user_id, "notes")
     assert desk.listed() == []
 
 
@@ -644,7 +646,7 @@ def test_a_document_added_during_the_deletion_restores_nothing(desk: Desk) -> No
 
     def delete_meanwhile(_ref: CollectionRef, _records: Sequence[VectorRecord]) -> None:
         desk.vectors.after_upsert = None
-        registry.delete(desk.services, desk.user_id, "notes")
+        knowledge.delete(desk.services, desk.user_id, "notes")
 
     desk.vectors.after_upsert = delete_meanwhile
     with pytest.raises(errors.NotFound):
@@ -667,7 +669,7 @@ def before_the_query(desk: Desk, monkeypatch: pytest.MonkeyPatch, act: Callable[
 
 def test_a_search_during_the_deletion_finds_no_knowledge_base(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.create()
-    before_the_query(desk, monkeypatch, registry.delete)
+    before_the_query(desk, monkeypatch, knowledge.delete)
     with pytest.raises(errors.NotFound):
         desk.search("zebra")
 
@@ -677,7 +679,7 @@ def test_a_search_while_the_collection_is_replaced_asks_the_new_one(
 ) -> None:
     desk.create()
     desk.add(NewDocument("zebra", id="z"))
-    before_the_query(desk, monkeypatch, registry.rebuild)
+    before_the_query(desk, monkeypatch, knowledge.rebuild)
     assert [hit.id for hit in desk.search("zebra")] == ["z"]
 
 
@@ -687,11 +689,11 @@ def test_a_rebuild_during_the_deletion_finds_no_knowledge_base(desk: Desk) -> No
 
     def delete_meanwhile(_ref: CollectionRef, _records: Sequence[VectorRecord]) -> None:
         desk.vectors.after_upsert = None
-        registry.delete(desk.services, desk.user_id, "notes")
+        knowledge.delete(desk.services, desk.user_id, "notes")
 
     desk.vectors.after_upsert = delete_meanwhile
     with pytest.raises(errors.NotFound):
-        registry.rebuild(desk.services, desk.user_id, "notes")
+        knowledge.rebuild(desk.services, desk.user_id, "notes")
 
 
 def test_a_lost_collection_is_rebuilt_from_the_documents(desk: Desk) -> None:
@@ -702,7 +704,7 @@ def test_a_lost_collection_is_rebuilt_from_the_documents(desk: Desk) -> None:
     with pytest.raises(errors.CollectionMissing):
         desk.search("text 7")
 
-    assert registry.rebuild(desk.services, desk.user_id, "notes") == 20
+    assert knowledge.rebuild(desk.services, desk.user_id, "notes") == 20
 
     assert desk.search("text 7")[0].id == "7"
     assert desk.stored() == {document.text for document in documents}
@@ -715,7 +717,7 @@ def test_a_document_added_while_the_collection_is_replaced_is_in_the_new_one(des
 
     def rebuild_meanwhile(_ref: CollectionRef, _records: Sequence[VectorRecord]) -> None:
         desk.vectors.after_upsert = None
-        registry.rebuild(desk.services, desk.user_id, "notes")
+        knowledge.rebuild(desk.services, desk.user_id, "notes")
 
     desk.vectors.after_upsert = rebuild_meanwhile
     assert statuses(desk.add(NewDocument("zebra", id="z"))) == ["created"]
@@ -729,7 +731,7 @@ def test_a_document_added_before_the_old_collection_is_deleted_is_in_the_new_one
     def rebuild_meanwhile(_ref: CollectionRef, _records: Sequence[VectorRecord]) -> None:
         desk.vectors.after_upsert = None
         desk.vectors.fail_next(errors.VectorStoreUnavailable(), on="delete_collection")
-        registry.rebuild(desk.services, desk.user_id, "notes")
+        knowledge.rebuild(desk.services, desk.user_id, "notes")
 
     desk.vectors.after_upsert = rebuild_meanwhile
     assert statuses(desk.add(NewDocument("zebra", id="z"))) == ["created"]
@@ -744,7 +746,7 @@ def test_a_model_whose_weights_have_changed_is_an_error_until_the_rebuild(desk: 
     with pytest.raises(errors.ModelUnavailable, match="rebuild"):
         desk.search("zebra")
 
-    registry.rebuild(desk.services, desk.user_id, "notes")
+    knowledge.rebuild(desk.services, desk.user_id, "notes")
 
     assert [hit.id for hit in desk.search("zebra")] == ["z"]
     assert json.loads(desk.metadata_file(desk.entry().id).read_text())["embedder"] == "fake/fake/2"
@@ -758,7 +760,7 @@ def test_another_passage_prompt_allows_searches_but_no_new_documents_until_a_reb
     with pytest.raises(errors.ModelUnavailable, match="rebuild"):
         desk.add(NewDocument("lion", id="l"))
 
-    registry.rebuild(desk.services, desk.user_id, "notes")
+    knowledge.rebuild(desk.services, desk.user_id, "notes")
 
     assert statuses(desk.add(NewDocument("lion", id="l"))) == ["created"]
 
@@ -788,10 +790,10 @@ def test_search_works_with_a_real_store_and_model(desk: Desk, chroma_url: str, m
         assert statuses(real.add(NewDocument("My dog is called Hasso.", id="cat"))) == ["replaced"]
         assert [hit.snippet for hit in real.search("pet's name", top_k=1)] == ["My dog is called Hasso."]
         assert chroma.count(real.ref()) == results[2].chunks + 2
-        assert registry.rebuild(real.services, real.user_id, "notes") == 3
+        assert knowledge.rebuild(real.services, real.user_id, "notes") == 3
         assert chroma.count(real.ref()) == results[2].chunks + 2
         ref = real.ref()
-        registry.delete(real.services, real.user_id, "notes")
+        knowledge.delete(real.services, real.user_id, "notes")
         assert not chroma.collection_exists(ref)
         assert not real.metadata_file(kb_id).exists()
     finally:
