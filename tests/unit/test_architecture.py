@@ -108,11 +108,12 @@ SHELLS = {"routes": "api.routes", "page": "api.web.views", "commands": "memoryba
 LOADERS = {"api.routes", "api.web.extension", "memorybase.cli", "memorybase.wiring", "migrations.env", "worker.tasks"}
 # Words of the one contract of all features: settings, and what answers and metrics call their kinds of problems.
 CONTRACT = {"memorybase.operations.problems", "memorybase.settings"}
-# Features whose names are plain words, which comments and texts may say: only identifiers count. Of each, the modules
-# that declare or pass on the fields of that name in requests and answers of the core.
-# Of others that the core has another use for, only imports count.
+# The core has other documents: of this name only imports count.
 ALSO_OF_THE_CORE = {"documents"}
+# Names that are plain words, which comments and texts may say: only identifiers count. With the modules that may have
+# them, most of them for fields of that name in requests and answers of the core.
 PLAIN_WORDS: dict[str, set[str]] = {
+    "backup": {"memorybase.database.sqlite_copy"},  # a call of SQLite
     "facts": {
         "api.context_schemas",
         "api.routes.context",

@@ -19,10 +19,11 @@ from harness.world import World, build_world
 
 from memorybase import errors
 from memorybase.database import migrate, sqlite_copy
-from memorybase.stack import backup as backups
-from memorybase.stack.backup import take_backup
-from memorybase.stack.manifest import NAME, Manifest
-from memorybase.stack.restore import complete_restore, restore_backup, verify
+from memorybase.features.backup import commands_take as backups
+from memorybase.features.backup.commands_directory import restore_backup, verify
+from memorybase.features.backup.commands_take import take_backup
+from memorybase.features.backup.manifest import NAME, Manifest
+from memorybase.stack.restore import complete_restore
 from memorybase.stack.state import DataDir, settings_in_use
 
 SAID = ("the boat is called Albatross", "it lies at berth twelve")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import shutil
 import sqlite3
@@ -22,15 +21,16 @@ from typer.testing import CliRunner, Result
 
 from memorybase import cli, errors, wiring
 from memorybase.cli import doctor
-from memorybase.cli import restore as restore_cli
 from memorybase.cli.doctor import DoctorContext
 from memorybase.database import clock
+from memorybase.features.backup import commands_restore as restore_cli
+from memorybase.features.backup import vectors as saved_vectors
 from memorybase.features.documents import knowledge
 from memorybase.features.documents.documents import NewDocument
 from memorybase.features.documents.knowledge import DocumentQuery
 from memorybase.memory_bases import consistency, orphans, regenerate
 from memorybase.models import KnowledgeBase, MemoryBase
-from memorybase.operations import problems, stack_parts, vector_backup
+from memorybase.operations import problems, stack_parts
 from memorybase.search.hits import Hit
 from memorybase.search.request import SearchRequest
 from memorybase.search.search import search
@@ -273,7 +273,7 @@ class TestSavedVectors:
         knowledge.add_documents(world.services, world.user_id, "notes", [NewDocument("a note on harbours")])
         folder = world.services.settings.restored_dir / saved.FOLDER
         folder.mkdir(parents=True)
-        assert vector_backup.save_all(world.services, folder) == vector_backup.SavedCollections(11, 0)
+        assert saved_vectors.save_all(world.services, folder) == saved_vectors.SavedCollections(11, 0)
         for name in world.vectors.names():
             world.vectors.delete_collection(name)
         world.embedder.embedded.clear()
@@ -354,7 +354,7 @@ class TestSavedVectors:
             world.settle()
 
         # Not time.sleep: threads that other tests left may sleep too.
-        monkeypatch.setattr(importlib.import_module("memorybase.cli.restore"), "sleep", work)
+        monkeypatch.setattr(restore_cli, "sleep", work)
         assert run(world, monkeypatch, "--apply", "--finish").exit_code == 0
         assert waited == [True]
         assert not world.services.settings.restored_dir.exists()
@@ -363,7 +363,7 @@ class TestSavedVectors:
     def test_a_store_that_does_not_answer_is_left_out(self, world: World, tmp_path: Path) -> None:
         filled(world)
         world.vectors.away = True
-        assert vector_backup.save_all(world.services, tmp_path) == vector_backup.SavedCollections(0, 1)
+        assert saved_vectors.save_all(world.services, tmp_path) == saved_vectors.SavedCollections(0, 1)
 
 
 def put_back(world: World, base: UUID, records: dict[str, VectorRecord]) -> None:
@@ -397,7 +397,7 @@ class TestCommand:
         world.services.vectors.delete_collection(world.ref(other).name)
         restore_sql(world, tmp_path)
         # Collections made a moment ago count as older than a minute.
-        monkeypatch.setattr("memorybase.memory_bases.restore.CREATED_BEFORE", timedelta(seconds=-5))
+        monkeypatch.setattr("memorybase.features.backup.repair.CREATED_BEFORE", timedelta(seconds=-5))
 
         said = run(world, monkeypatch)
         assert said.exit_code == 1

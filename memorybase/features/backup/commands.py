@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from memorybase.cli.extension import Commands
 from memorybase.cli.options import DataDirOption, plural, progress
+from memorybase.features.backup.commands_restore import restore
 from memorybase.settings import Settings
 from memorybase.stack.state import DataDir
 
 if TYPE_CHECKING:
-    from memorybase.stack.manifest import Manifest
+    from memorybase.features.backup.manifest import Manifest
 
 MEGABYTE = 1_000_000
 
@@ -29,7 +31,7 @@ def backup(
 ) -> None:
     """Back up the embedded stack while it runs: database, vectors, node memory and API key, with checksums."""
     from memorybase import telemetry
-    from memorybase.stack.backup import take_backup
+    from memorybase.features.backup.commands_take import take_backup
 
     settings = Settings()
     telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))
@@ -42,20 +44,22 @@ def backup(
 
 def restore_directory(directory: Path, *, force: bool, dry_run: bool, keep_chroma: bool, data_dir: Path | None) -> None:
     """Restore a backup into the data directory of a stack that is stopped, or verify the backup alone."""
-    from memorybase.stack import restore
+    from memorybase.features.backup import commands_directory
     from memorybase.stack.children import NAMES
     from memorybase.stack.processes import end_leftovers
 
     with _showing() as show:
         if dry_run:
-            manifest = restore.verify(directory, show)
+            manifest = commands_directory.verify(directory, show)
             typer.echo(f"{_summary(manifest)} in {directory}: every checksum is right")
             return
         data = DataDir(data_dir or Settings().data_dir)
         data.make()
         with data.locked():
             end_leftovers(data, NAMES, typer.echo)
-            manifest = restore.restore_backup(data, directory, show, typer.echo, force=force, keep_chroma=keep_chroma)
+            manifest = commands_directory.restore_backup(
+                data, directory, show, typer.echo, force=force, keep_chroma=keep_chroma
+            )
     typer.echo(f"{_summary(manifest)} restored to {data.path}, from {manifest.created_at}")
     typer.echo("Start the stack: the vector store is repaired then, in the background.")
 
@@ -81,3 +85,6 @@ def _showing() -> Iterator[Callable[[str, int, int | None], object]]:
             bar.update(tasks[what], completed=done, total=total)
 
         yield show
+
+
+COMMANDS = Commands(panel="Operation", commands={"backup": backup, "restore": restore})

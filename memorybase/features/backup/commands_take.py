@@ -21,10 +21,10 @@ from memorybase import __version__, errors, wiring
 from memorybase.database import migrate, sqlite_copy
 from memorybase.database.engine import Database
 from memorybase.embedding import added_models
-from memorybase.operations import vector_backup
+from memorybase.features.backup import vectors as saved_vectors
+from memorybase.features.backup.manifest import Manifest, describe_file
 from memorybase.queries import statistics
 from memorybase.settings import Settings
-from memorybase.stack.manifest import Manifest, describe_file
 from memorybase.stack.state import DATABASE, DataDir, settings_in_use
 from memorybase.vectors import saved
 
@@ -222,7 +222,7 @@ def _save_vectors(
     folder.mkdir()
     services = wiring.build(settings)
     try:
-        found = vector_backup.save_all(services, folder, lambda count: on_progress("saving vectors", count, None))
+        found = saved_vectors.save_all(services, folder, lambda count: on_progress("saving vectors", count, None))
     finally:
         wiring.close(services)
     if found.unread:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from memorybase.extension import Collections
+    from memorybase.features.backup.repair import RestoredBase
     from memorybase.memory_bases.orphans import Orphan
-    from memorybase.memory_bases.restore import RestoredBase
     from memorybase.models import KnowledgeBase
     from memorybase.services import Services
 
@@ -52,7 +52,7 @@ def restore(
     if directory is not None:
         if apply:
             raise errors.InvalidRequest("--apply is for a restore without DIR: the next start repairs by itself.")
-        from memorybase.cli.backup import restore_directory
+        from memorybase.features.backup.commands import restore_directory
 
         restore_directory(directory, force=force, dry_run=dry_run, keep_chroma=keep_chroma, data_dir=data_dir)
     elif force or dry_run or keep_chroma:
@@ -97,10 +97,10 @@ def _await_builds(services: Services) -> None:
 
 
 def _collections(services: Services, *, apply: bool) -> int:
-    from memorybase.memory_bases import restore as restoring
+    from memorybase.features.backup import repair
 
     try:
-        found, dropped = restoring.unknown_collections(services, apply=apply)
+        found, dropped = repair.unknown_collections(services, apply=apply)
     except errors.VectorStoreUnavailable as exc:
         typer.echo(f"collections: {exc.message}")
         return 1
@@ -122,9 +122,9 @@ def _fate(orphan: Orphan, dropped: bool) -> str:
 
 
 def _memory_base(services: Services, base_id: UUID, *, apply: bool) -> bool:
-    from memorybase.memory_bases import restore as restoring
+    from memorybase.features.backup import repair
 
-    done = restoring.restore_base(services, base_id, apply=apply)
+    done = repair.restore_base(services, base_id, apply=apply)
     if done is None:
         return False
     typer.echo(describe_comparison(done.compared))
