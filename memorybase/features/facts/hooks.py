@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterator
+from datetime import timedelta
 from functools import partial
 
 from sqlalchemy.orm import Session as OrmSession
@@ -38,24 +38,12 @@ def _edited(db: OrmSession, edited: Edited) -> dict[str, int]:
     return {"facts": deleted}
 
 
-def _versions_raised(db: OrmSession, session: SessionRow, after: int, to_seq: int) -> None:
-    distillations.raise_versions(db, session, after=after, to_seq=to_seq)
-
-
 def _forgotten(db: OrmSession, base: BaseRow, session: SessionRow, start_seq: int) -> dict[str, int]:
     return {"facts": distillations.forget(db, base.id, session.flow_id, session.session_id, start_seq)}
 
 
 def _counts(db: OrmSession, session: SessionRow) -> dict[str, int]:
     return {"facts": facts.count_of_session(db, session.id)}
-
-
-def _delete(db: OrmSession, session: SessionRow, limit: int) -> int:
-    return distillations.delete_of_session(db, session, limit=limit)
-
-
-def _stop(db: OrmSession, base: BaseRow, _now: datetime, session_ids: Sequence[str]) -> None:
-    distillations.stop(db, base, session_ids)
 
 
 def _gauges(db: OrmSession, services: Services) -> list[Gauge]:
@@ -85,14 +73,14 @@ def _thread(services: Services) -> WorkerThread | None:
 HOOKS = Hooks(
     on_ingested=_ingested,
     on_edited=_edited,
-    on_versions_raised=_versions_raised,
+    on_versions_raised=distillations.raise_versions,
     on_forgotten=_forgotten,
-    session_rows=(SessionRows(_counts, _delete),),
+    session_rows=(SessionRows(_counts, distillations.delete_of_session),),
     base_tables=(Fact, Distillation),
     preparations={
         DistillKind.ALL: partial(distillations.begin, skip=False),
         DistillKind.NEW: partial(distillations.begin, skip=True),
-        DistillKind.OFF: _stop,
+        DistillKind.OFF: distillations.stop,
     },
     context_lines=(FACTS,),
     search_lists={"facts": facts_for_search},

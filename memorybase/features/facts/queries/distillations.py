@@ -109,7 +109,7 @@ def begin(db: OrmSession, base: BaseRow, now: datetime, session_ids: Sequence[st
     )
 
 
-def stop(db: OrmSession, base: BaseRow, session_ids: Sequence[str]) -> None:
+def stop(db: OrmSession, base: BaseRow, _now: datetime, session_ids: Sequence[str]) -> None:
     """Nothing of these sessions is pending any more, and no running page is stored."""
     db.execute(
         sa.update(Row)
@@ -162,7 +162,7 @@ def is_supported(*, muted_counts: bool = True) -> sa.ColumnElement[bool]:
     return Fact.source_count == sources.correlate(Fact).scalar_subquery()
 
 
-def raise_versions(db: OrmSession, session: SessionRow, *, after: int, to_seq: int) -> None:
+def raise_versions(db: OrmSession, session: SessionRow, after: int, to_seq: int) -> None:
     """The messages of a part of a session have a higher version and the same text: their facts still hold."""
     part = (Message.session_uuid == session.id, Message.is_dialogue == sa.true())
     of_part = sa.select(Message.id).where(*part, Message.seq > after, Message.seq <= to_seq)
@@ -237,7 +237,7 @@ def write(db: OrmSession, id_: UUID, *, version: int, session_id: str, values: M
     return rows_affected(db, update) == 1
 
 
-def delete_of_session(db: OrmSession, session: SessionRow, *, limit: int) -> int:
+def delete_of_session(db: OrmSession, session: SessionRow, limit: int) -> int:
     """Delete up to `limit` facts and then rows of progress of a session that is deleted. Returns the number deleted."""
     deleted = delete_facts(db, Fact.session_uuid == session.id, limit=limit)
     if deleted < limit:
