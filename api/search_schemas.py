@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from api.schemas import QUERY_BOUND, Body, Identifier, Moment, Role, SentUuid, Stored, TimeZone, Until, example
 from memorybase.caveats import Caveat
-from memorybase.facts.recall import FactHit
+from memorybase.described import MemoryBaseId, SessionId
 from memorybase.search import part_weights, request, weights
 from memorybase.search.hits import Hit
 from memorybase.vectors.search import MAX_FILTER_KEYS, MAX_TOP_K
@@ -117,6 +119,24 @@ class FlowSearchBody(SearchBody):
         description="Memory bases of one flow or of several.",
     )
     all: bool = Field(default=False, description=f"Search every memory base, at most {request.MAX_MEMORY_BASES}.")
+
+
+class FactHit(BaseModel):
+    """A fact about a question, which a model derived from messages."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    fact_id: UUID = Field(description="The fact.")
+    memory_base_id: MemoryBaseId
+    session_id: SessionId
+    kind: str = Field(default="fact", description="Always `fact`.")
+    derived: bool = Field(default=True, description="Always true: a model derived it from messages.")
+    who: str = Field(description="Whom or what the fact is about.")
+    what: str = Field(description="The fact, in one sentence.")
+    when: str | None = Field(description="When it holds or happened, as the conversation says it; null if it does not.")
+    said_at: datetime = Field(description="When the newest of its sources was said.")
+    score: float = Field(description="How much it has to do with the question, from 0 to 1.")
+    source_message_ids: list[UUID] = Field(description="The messages that it rests on.")
 
 
 class SearchAnswer(BaseModel):

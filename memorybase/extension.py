@@ -6,10 +6,11 @@ run. Each part is loaded by the processes that need it: the command line loads n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -21,11 +22,26 @@ if TYPE_CHECKING:
     from api.extension import Routes
     from api.web.extension import Pages
     from memorybase.cli.extension import Commands
+    from memorybase.conversation.context_lines import ContextLine, LinesQuery
+    from memorybase.conversation.view.records import Kind
     from memorybase.events import Event
+    from memorybase.memory_bases.consistency import OnProgress
+    from memorybase.memory_bases.deep_check import DeepResult
+    from memorybase.models import Base, KnowledgeBase
     from memorybase.operations.problems import Problem
+    from memorybase.queries.memory_bases import BaseRow
+    from memorybase.queries.sessions import SessionRow
     from memorybase.queries.timestamps import Limit
+    from memorybase.search.request import SearchRequest
     from memorybase.services import Services, Task
 
+    Counts = Mapping[str, int]
+    """Numbers of deleted rows, named as the fields of an erasure and of a receipt."""
+    SessionsStep = Callable[[OrmSession, BaseRow, datetime, Sequence[str]], object]
+    """What a preparation does with sessions of a memory base's flow, which are locked."""
+    SearchList = Callable[[Services, UUID, SearchRequest, Sequence[UUID] | None], Sequence[object]]
+    """What an answer adds to a search of the user's, over these memory bases if the request names none."""
+    StartThread = Callable[[Services], "WorkerThread | None"]
     WorkerTask = Callable[[Services, UUID, Callable[[], object]], object]
     """What a worker does with the id of a task. It calls its last argument now and then, which ingests what waits."""
 
@@ -46,20 +62,107 @@ def _nothing(*_: object) -> tuple[()]:
     return ()
 
 
+def _no_counts(*_: object) -> Counts:
+    return {}
+
+
+def total(counts: Iterable[Counts]) -> Counter[str]:
+    """The sum of counts, by name."""
+    summed = Counter[str]()
+    for each in counts:
+        summed.update(each)
+    return summed
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hooks:
     """What the domain calls. Loading them also declares the feature's tables.
 
-    `on_events` and `problems` run in the caller's transaction, and an exception ends it.
+    What takes a database session runs in the caller's transaction, and an exception ends that.
     """
 
     on_events: Callable[[OrmSession, UUID, Sequence[Event], datetime], object] = _nothing
+    on_ingested: Callable[[OrmSession, Services, Ingested], object] = _nothing
+    on_edited: Callable[[OrmSession, Edited], Counts] = _no_counts
+    # The versions of a session's messages after the first seq, up to the second, were raised; their texts are the same.
+    on_versions_raised: Callable[[OrmSession, SessionRow, int, int], object] = _nothing
+    # A memory base forgets a session's messages up to this seq.
+    on_forgotten: Callable[[OrmSession, BaseRow, SessionRow, int], Counts] = _no_counts
+    session_rows: Sequence[SessionRows] = ()
+    base_tables: Sequence[type[Base]] = ()  # with memory_base_id: deleted in pages, before their memory base
+    preparations: Mapping[str, SessionsStep] = field(default_factory=dict)  # by kind
+    context_lines: Sequence[ContextSource] = ()
+    search_lists: Mapping[str, SearchList] = field(default_factory=dict)  # by the name of option and answer's field
+    collections: Sequence[Collections] = ()
     problems: Callable[[OrmSession, UUID], Sequence[Problem]] = _nothing
-    gauges: Callable[[OrmSession], Sequence[Gauge]] = _nothing
+    gauges: Callable[[OrmSession, Services], Sequence[Gauge]] = _nothing
     limits: Callable[[Services], Iterable[Limit]] = _nothing
     steps: Sequence[Step] = ()
     tasks: Mapping[Task, WorkerTask] = field(default_factory=dict)
+    threads: Mapping[Task, StartThread] = field(default_factory=dict)  # by the task that wakes it
     background: Sequence[Background] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingested:
+    """A job has ingested a session's messages up to `to_seq`. The caller has locked the memory base and its rows."""
+
+    base: BaseRow
+    session_id: str
+    to_seq: int
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edited:
+    """The message at `seq` was edited, deleted or restored, or those from there to `to_seq` were deleted; without `seq`
+    the whole session has changed. The caller has locked the flow's memory bases, the session and its progress."""
+
+    base_ids: Sequence[UUID]
+    session_id: str
+    seq: int | None
+    to_seq: int | None
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRows:
+    """Rows about a session, deleted in pages before its messages; a row that comes later must go with the session's.
+    `counts`: of those that an erasure names. `delete`: up to a limit; returns how many."""
+
+    counts: Callable[[OrmSession, SessionRow], Counts]
+    delete: Callable[[OrmSession, SessionRow, int], int]
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSource:
+    """Lines for a context whose request has the `option` of its recall, in up to half of the share of memories."""
+
+    option: str
+    kind: Kind
+    heading: str
+    find: Callable[[Services, LinesQuery], Sequence[ContextLine]]
+
+
+@dataclass(frozen=True, slots=True)
+class Collections:
+    """Knowledge bases that a feature fills from its own rows, of every user: `living` lists them, `check` reads every
+    vector of one. `restore` returns the number of chunks that are missing, None for all, and with its last argument
+    writes them again."""
+
+    living: Callable[[OrmSession], Sequence[KnowledgeBase]]
+    check: Callable[[Services, KnowledgeBase, OnProgress], DeepResult]
+    restore: Callable[[Services, KnowledgeBase, bool], int | None]
+
+
+class WorkerThread(Protocol):
+    """A thread beside a worker's tasks. It ends with its process: what is cut off, another worker does again."""
+
+    def wake(self) -> None:
+        """Something may be pending. Returns at once."""
+
+    def stop(self) -> None:
+        """Begin nothing more. Returns at once."""
 
 
 class Pace(StrEnum):

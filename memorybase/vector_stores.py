@@ -10,7 +10,7 @@ VectorStoreName = Literal["chroma", "pgvector"]
 
 
 @dataclass(frozen=True, slots=True)
-class VectorStoreFacts:
+class VectorStoreKind:
     """Differences between stores, outside of their adapters."""
 
     label: str  # for people
@@ -20,9 +20,9 @@ class VectorStoreFacts:
     server: str = ""  # what people start; empty: `memorybase up` does
 
 
-VECTOR_STORES: Mapping[VectorStoreName, VectorStoreFacts] = {
-    "chroma": VectorStoreFacts(label="Chroma", url="chroma_url", suffix="", value_bytes=4),
-    "pgvector": VectorStoreFacts(
+VECTOR_STORES: Mapping[VectorStoreName, VectorStoreKind] = {
+    "chroma": VectorStoreKind(label="Chroma", url="chroma_url", suffix="", value_bytes=4),
+    "pgvector": VectorStoreKind(
         label="pgvector", url="pgvector_url", suffix=".pgvector", value_bytes=2, server="PostgreSQL"
     ),
 }

@@ -122,7 +122,7 @@ def _drain(**_: Any) -> None:
 def _stop(**_: Any) -> None:
     if _running:
         this_process().heartbeat.stop()
-        this_process().stop_distiller()
+        this_process().stop_threads()
         tracing.flush()
         _running.clear()
 

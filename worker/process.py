@@ -10,7 +10,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,12 +22,12 @@ import psutil
 from memorybase import deadlines, errors, telemetry, wiring
 from memorybase.embedding import Embedder
 from memorybase.embedding.background import NICENESS
-from memorybase.facts.thread import DistillerThread
+from memorybase.extension import WorkerThread
 from memorybase.ingestion import job_runner as ingestion
 from memorybase.ingestion import recovery
 from memorybase.operations.heartbeats import HeartbeatThread
 from memorybase.queries import heartbeats
-from memorybase.services import Services
+from memorybase.services import Services, Task
 from memorybase.settings import Settings
 
 # The clock behind a process's start time may be adjusted; a pid is not reused within this long.
@@ -199,21 +199,21 @@ class WorkerProcess:
     watchdog: Watchdog
     heartbeat: HeartbeatThread
     memory: FreedMemory = field(default_factory=FreedMemory)
-    distiller: DistillerThread | None = None  # None: distillation is off
+    threads: Mapping[Task, WorkerThread] = field(default_factory=dict)  # of features, by the task that wakes each
 
     def start_task(self) -> Callable[[], bool]:
         """For a task that starts now: a function that says whether it may take another job."""
         until = time.monotonic() + TASK_SECONDS
         return lambda: not self.watchdog.draining and time.monotonic() < until
 
-    def wake_distiller(self) -> None:
-        """Let what is pending be distilled; returns at once."""
-        if self.distiller is not None:
-            self.distiller.wake()
+    def wake(self, task: Task) -> None:
+        """Wake the thread of a feature, unless that is off; returns at once."""
+        if task in self.threads:
+            self.threads[task].wake()
 
-    def stop_distiller(self) -> None:
-        if self.distiller is not None:
-            self.distiller.stop()
+    def stop_threads(self) -> None:
+        for thread in self.threads.values():
+            thread.stop()
 
     def ingest_waiting(self) -> None:
         """Run waiting jobs, for no longer than a task may. A long task calls it between its steps."""
@@ -231,13 +231,18 @@ def start(services: Services) -> WorkerProcess:
         heartbeat=HeartbeatThread(
             services, owner, "worker", prepare=partial(requeue_predecessors_jobs, services), drain=_stop_as_asked
         ),
-        distiller=None if services.settings.distiller == "none" else DistillerThread(services),
+        threads=_threads(services),
     )
     _lower_priority()
     _load_model(services)
     wiring.freeze_loaded_objects()
     log.info("worker_started", owner=owner, pid=os.getpid())
     return process
+
+
+def _threads(services: Services) -> dict[Task, WorkerThread]:
+    begun = {task: begin(services) for hooks in services.hooks for task, begin in hooks.threads.items()}
+    return {task: thread for task, thread in begun.items() if thread is not None}
 
 
 def _stop_as_asked() -> None:

@@ -12,7 +12,6 @@ from memorybase.conversation.session_memory import summary_job
 from memorybase.conversation.summarizers.job import SUMMARIZE
 from memorybase.database import clock
 from memorybase.ingestion import job_runner
-from memorybase.queries.distillations import DISTILL
 from memorybase.services import JobMessage, Task
 from worker.app import app, this_process
 from worker.queue import INGEST_TASK
@@ -41,12 +40,6 @@ def summarize(summary_id: str) -> None:
             summaries.make_due(process.services, id_, before_page=process.ingest_waiting)
 
 
-@app.task(name=DISTILL.name)
-def distill() -> None:
-    """Wake the thread that distils facts: waiting for a model, it delays no other task."""
-    this_process().wake_distiller()
-
-
 @app.task(name=node_memory.CLEAN_UP_TASK.name)
 def clean_node_memory() -> None:
     """Delete node memory in object stores that was not written for long."""
@@ -69,6 +62,16 @@ def _of_feature(task: Task, run: WorkerTask) -> None:
         process.memory.give_back()
 
 
+def _of_thread(task: Task) -> None:
+    """Declare the task that wakes a feature's thread, which delays no other task while it waits for something."""
+
+    @app.task(name=task.name)
+    def wake() -> None:
+        this_process().wake(task)
+
+
 for _hooks in features.hooks():
     for _task, _run in _hooks.tasks.items():
         _of_feature(_task, _run)
+    for _task in _hooks.threads:
+        _of_thread(_task)

@@ -62,7 +62,8 @@ def build_context(body: ContextBody, services: ServicesDep, caller: Reader) -> C
 
 def _recall(body: RecallBody) -> RecallOptions:
     factors = None if body.weights is None else PartWeights(**body.weights.model_dump())
-    return RecallOptions(**body.model_dump(exclude={"weights"}), weights=factors)
+    lines = ["facts"] if body.facts else []
+    return RecallOptions(**body.model_dump(exclude={"weights", "facts"}), weights=factors, lines=lines)
 
 
 def _preset(preset: SessionPreset, config: ContextConfig) -> SessionPreset:

@@ -13,8 +13,6 @@ from api.search_schemas import FlowSearchBody, SearchAnswer, SearchBody
 from memorybase import caveats, errors, ids, messages
 from memorybase.auth.api_keys import Principal
 from memorybase.caveats import Caveat
-from memorybase.facts.for_search import facts_for_search
-from memorybase.facts.recall import FactHit
 from memorybase.search import search
 from memorybase.search.part_weights import PartWeights
 from memorybase.search.request import SearchRequest
@@ -44,22 +42,31 @@ def search_flow(body: FlowSearchBody, services: ServicesDep, caller: Reader) -> 
         return _search(services, caller, body, _request(body, caller, flow_id=flow_id))
     request, wanted = _request(body, caller), None if body.all else body.memory_base_ids
     found = search_several(services, caller.user_id, request, wanted)
-    facts = facts_for_search(services, caller.user_id, request, wanted) if body.facts else []
-    return _answer(request, found, facts, [])
+    return _answer(request, found, _lists(services, caller, body, request, wanted), [])
 
 
 def _search(services: Services, caller: Principal, body: SearchBody, request: SearchRequest) -> SearchAnswer:
     found = search.search(services, caller.user_id, request)
-    facts = facts_for_search(services, caller.user_id, request) if body.facts else []
+    lists = _lists(services, caller, body, request)
     warnings = [] if found.results else why_nothing(services, request)
-    return _answer(request, found, facts, warnings)
+    return _answer(request, found, lists, warnings)
+
+
+def _lists(
+    services: Services, caller: Principal, body: SearchBody, request: SearchRequest, wanted: list[UUID] | None = None
+) -> dict[str, Any]:
+    """What features add to the answer, each if the request has its option."""
+    lists = {name: find for hooks in services.hooks for name, find in hooks.search_lists.items()}
+    return {
+        name: find(services, caller.user_id, request, wanted) for name, find in lists.items() if getattr(body, name)
+    }
 
 
 def _answer(
-    request: SearchRequest, found: search.SearchResults, facts: list[FactHit], warnings: list[Caveat]
+    request: SearchRequest, found: search.SearchResults, lists: dict[str, Any], warnings: list[Caveat]
 ) -> SearchAnswer:
     warnings = [*warnings, *caveats.query_cut(request.query)]
-    return SearchAnswer(results=found.results, took_ms=found.took_ms, facts=facts, warnings=warnings)
+    return SearchAnswer(results=found.results, took_ms=found.took_ms, warnings=warnings, **lists)
 
 
 def _request(body: SearchBody, caller: Principal, **where: UUID) -> SearchRequest:

@@ -9,7 +9,7 @@ from memorybase.models import JobState
 from memorybase.read_models.jobs import JobView
 
 
-def facts_of(job: JobView, worker: str | None, running: int, now: datetime) -> list[str]:
+def details_of(job: JobView, worker: str | None, running: int, now: datetime) -> list[str]:
     """In the order in which they stand below the session; the error of an ended job too. `running`: jobs that run."""
     said = [f"{plural(job.attempts, 'attempt')}" if job.ended else f"attempt {max(job.attempts, 1)}"]
     if job.ended and job.attempts <= 1:

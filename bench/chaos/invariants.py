@@ -19,15 +19,13 @@ from chaos.history import History
 from memorybase import errors
 from memorybase.audit import chain
 from memorybase.database.engine import Database
+from memorybase.features.facts.models import Distillation, DistillationUsage, Fact
 from memorybase.features.memory_map.models import MapPoint, MemoryMap
 from memorybase.models import (
     ACTIVE_STATES,
     AuditEntry,
     Capture,
     DeadLetter,
-    Distillation,
-    DistillationUsage,
-    Fact,
     Flow,
     Generation,
     GenerationState,

@@ -14,7 +14,6 @@ from memorybase_client import errors as client_errors
 from memorybase import __version__, errors
 from memorybase.cli import (
     audit,
-    backup,
     dead_letters,
     doctor,
     export_file,
@@ -32,7 +31,6 @@ from memorybase.cli import (
     quotas,
     reconcile,
     reindex,
-    restore,
     retention,
     sample,
     search,
@@ -90,8 +88,6 @@ COMMANDS: dict[str, dict[str, Callable[..., object] | typer.Typer]] = {
         "retention": retention.retention,
     },
     "Operation": {
-        "backup": backup.backup,
-        "restore": restore.restore,
         "migrate": stack.migrate,
         "prepare": stack.prepare,
         "sweep": stack.sweep,

@@ -241,9 +241,9 @@ def _vector_store(context: DoctorContext, store: VectorStoreName) -> str:
 
 
 def _fix_of_store(context: DoctorContext, store: VectorStoreName) -> str:
-    facts = VECTOR_STORES[store]
-    start = f"start {facts.server}" if facts.server else context.up
-    return f"{start} (or set {ENVIRONMENT_PREFIX}{facts.url.upper()})"
+    kind = VECTOR_STORES[store]
+    start = f"start {kind.server}" if kind.server else context.up
+    return f"{start} (or set {ENVIRONMENT_PREFIX}{kind.url.upper()})"
 
 
 def _model(context: DoctorContext) -> str:

@@ -32,18 +32,18 @@ def report(services: Services, base_ids: Sequence[UUID]) -> int:
     """Check every memory base and ordinary knowledge base, print a line for each, and return the number that are not
     ok."""
     from memorybase.memory_bases import deep_check
-    from memorybase.queries import knowledge_bases
 
+    collections = [each for hooks in services.hooks for each in hooks.collections]
     with services.database.reading() as db:
-        entries = knowledge_bases.ordinary_knowledge_bases(db)
+        entries = [(each, entry) for each in collections for entry in each.living(db)]
     problems = 0
     for base_id in base_ids:
         done = _with_bar(partial(deep_check.check_memory_base, services, base_id))
         if done is not None:
             remedy = f"Regenerate: POST /v1/memories/{base_id}/regenerate"
             problems += _tell(f"deep check of {base_id}", done, remedy)
-    for entry in entries:
-        done = _with_bar(partial(deep_check.check_knowledge_base, services, entry))
+    for each, entry in entries:
+        done = _with_bar(partial(each.check, services, entry))
         if done is not None:
             remedy = f"Rebuild: POST /v1/knowledge-bases/{quote(entry.name, safe='')}/rebuild"
             problems += _tell(f"deep check of knowledge base {entry.name}", done, remedy)

@@ -5,8 +5,8 @@ the flow's memory bases, and the history.
     2. statements       if the flow or the call wants them: the most useful ones that fit into their share
     3. history          without what the statements use and the share of the budget that is reserved for memories
     4. memories         as many passages beyond that history as fit into the share and into what the history leaves;
-                        only of the session's end user; before them, if asked for, their profile and derived facts
-    5. history again    with what the memories leave, the statements, the facts and the memories before it
+                        only of the session's end user; before them, if asked for, their profile and lines of features
+    5. history again    with what the memories leave, the statements, these lines and the memories before it
 
 The histories are drafts of one prepared log, and only the last one is rendered. If the vector store or the embedding
 model is unavailable, memories come from keyword search, and the report says so. For messages that the history leaves
@@ -15,11 +15,11 @@ out, the call requests a summary, which a worker makes later.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, tzinfo
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
@@ -27,7 +27,8 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import caveats, errors, time_zones
 from memorybase.caveats import Caveat
 from memorybase.conversation import Record, TokenCounter, View
-from memorybase.conversation.context_report import ContextReport, Recalled, RecalledFact, Searched, spent_on
+from memorybase.conversation.context_lines import AddedLines, LinesQuery, ShownLines
+from memorybase.conversation.context_report import LISTS_OF_FEATURES, ContextReport, Recalled, Searched, spent_on
 from memorybase.conversation.memory_use.provenance import ViewOrigin
 from memorybase.conversation.memory_use.record import record_use
 from memorybase.conversation.profile import NO_PROFILE, Profile, ProfilePart
@@ -39,13 +40,8 @@ from memorybase.conversation.summarizers.llm import names
 from memorybase.conversation.view.build import Draft
 from memorybase.conversation.view.token_counters import default_counter
 from memorybase.conversation.view.tokens import ESTIMATE
-from memorybase.facts import for_context as shown_facts
-from memorybase.facts import recall as fact_recall
-from memorybase.facts.for_context import ShownFacts
-from memorybase.facts.recall import MAX_FACTS, FactHit, FactQuery
 from memorybase.ids import CallerId
 from memorybase.queries import caller_ids, flows, memory_bases, messages, sessions, standing_statements
-from memorybase.queries import facts as fact_rows
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.quotas.charges import charge_search
 from memorybase.search import about_person, bands, search
@@ -81,7 +77,7 @@ class RecallOptions:
     top_k      messages at most; None: as many as fit, and the turns around them
     min_score  of a message; None: only what is not weak (bands.min_score_of), 0: whatever fits into the budget
     scope      where to search if there is no end user; None: the flow if it has none at all, else the session
-    facts      add facts that a model derived from messages, in up to half of the share
+    lines      options of features that add lines before the memories, in up to half of the share
 
     The others are those of a search.
     """
@@ -90,7 +86,7 @@ class RecallOptions:
     share: float = 0.3
     min_score: float | None = None
     scope: Scope | None = None
-    facts: bool = False
+    lines: Collection[str] = ()
     mode: Mode = "hybrid"
     weights: PartWeights | None = None
     half_life_days: float | None = None
@@ -159,7 +155,7 @@ def build_context(services: Services, user_id: UUID, request: ContextRequest) ->
 
 @dataclass(frozen=True, slots=True)
 class _Resolved:
-    """The request with its scope decided and its ids resolved, the session's end user, and where memories and facts are
+    """The request with its scope decided and its ids resolved, the session's end user, and where memories are
     searched. `in_run`: the messages of the current run."""
 
     request: ContextRequest
@@ -169,7 +165,6 @@ class _Resolved:
     searched: Searched | None
     warnings: tuple[Caveat, ...]
     in_run: frozenset[UUID]
-    fact_base_ids: Sequence[UUID]
 
     @property
     def share(self) -> int:
@@ -206,14 +201,12 @@ def _resolved(db: OrmSession, user_id: UUID, request: ContextRequest) -> _Resolv
     ]
     searched: Searched | None = ("end_user" if end_user_id is not None else scope) if searches else None
     leaf_id, run_id = (_row_id(db, request.flow_id, given) for given in (request.leaf_id, request.run_id))
-    in_run, fact_base_ids = frozenset[UUID](), request.memory_base_ids
+    in_run = frozenset[UUID]()
     if request.use_memory and run_id is not None:
         in_run = frozenset(messages.ids_of_run(db, run_id))
-    if searches and request.recall.facts and not fact_base_ids:
-        fact_base_ids = fact_rows.bases_of_flow(db, request.flow_id)
     time_zone = time_zones.checked(request.time_zone) or flows.time_zone(db, request.flow_id)
     request = replace(request, time_zone=time_zone, recall=replace(request.recall, scope=scope))
-    return _Resolved(request, leaf_id, run_id, end_user_id, searched, tuple(warnings), in_run, fact_base_ids)
+    return _Resolved(request, leaf_id, run_id, end_user_id, searched, tuple(warnings), in_run)
 
 
 def _row_id(db: OrmSession, flow_id: UUID, given: UUID | CallerId | None) -> UUID | None:
@@ -289,25 +282,26 @@ class _Parts:
     session: SessionMemory
     standing: StandingPart
     profile: ProfilePart
-    facts: ShownFacts
+    added: tuple[ShownLines, ...]
     recalled: _RecallPart
 
     @property
     def found_tokens(self) -> int:
-        """Tokens of the profile, the facts and the memories."""
-        return self.profile.tokens + self.facts.tokens + self.recalled.tokens
+        """Tokens of the profile, the lines of features and the memories."""
+        return self.profile.tokens + sum(each.tokens for each in self.added) + self.recalled.tokens
 
     @property
     def inserts(self) -> list[Record]:
         """The messages before the history."""
-        records = (self.standing.record, self.profile.record, self.facts.record, self.recalled.record)
+        added = (each.record for each in self.added)
+        records = (self.standing.record, self.profile.record, *added, self.recalled.record)
         return [record for record in records if record is not None]
 
 
 def _fill(
     resolved: _Resolved, history: SessionHistory, shown: SessionMemory, standing: Standing, found: _Candidates
 ) -> _Parts:
-    """The session, the statements, the profile, the facts and the memories within the budget.
+    """The session, the statements, the profile, the lines of features and the memories within the budget.
 
     `shown` is the history with the others' share reserved; they are packed into the share and what the history left. If
     they need less than their share, the history is cut again with the rest.
@@ -323,12 +317,12 @@ def _fill(
 
 
 def _packed(budget: int, share: int, shown: SessionMemory, standing: Standing, found: _Candidates) -> _Parts:
-    """The statements, the profile, the facts and the memories that fit next to this history."""
+    """The statements, the profile, the lines of features and the memories that fit next to this history."""
     said = standing.within(budget, shown=shown.draft.report.kept)
     told = found.profile.within(share, shown=shown.draft.report.kept)
-    facts = found.facts_within(share - told.tokens)
-    left = budget - said.tokens - told.tokens - facts.tokens
-    return _Parts(shown, said, told, facts, found.within(left, shown.draft, without=told.message_ids))
+    added = found.added_within(share - told.tokens)
+    left = budget - said.tokens - told.tokens - sum(each.tokens for each in added)
+    return _Parts(shown, said, told, added, found.within(left, shown.draft, without=told.message_ids))
 
 
 def _with_report(parts: _Parts, found: _Candidates, resolved: _Resolved) -> View:
@@ -342,16 +336,14 @@ def _with_report(parts: _Parts, found: _Candidates, resolved: _Resolved) -> View
         )
         for turn in (each.turn for each in parts.recalled.memories)
     )
-    facts = tuple(
-        RecalledFact(fact_id=hit.fact_id, score=hit.score, source_message_ids=tuple(hit.source_message_ids))
-        for hit in parts.facts.hits
-    )
+    added: dict[str, Any] = dict.fromkeys(LISTS_OF_FEATURES, ())
+    added |= {each.option: tuple(line.reported for line in each.lines) for each in parts.added}
     report = ContextReport(
         **of_view | {"degraded": (*found.degraded, *view.report.degraded)},
         recalled=recalled,
         below_min_score=found.below_min_score,
         standing=parts.standing.uses(),
-        facts=facts,
+        **added,
         spent=spent_on(view.sources, resolved.request.token_budget),
         searched=resolved.searched,
         warnings=(*resolved.warnings, *found.warnings),
@@ -376,7 +368,7 @@ class _Candidates:
     counter: TokenCounter
     packer: Packer | None = None
     excluded: frozenset[UUID] = frozenset()
-    facts: tuple[FactHit, ...] = ()
+    added: tuple[AddedLines, ...] = ()
     degraded: tuple[str, ...] = ()
     below_min_score: int = 0
     warnings: tuple[Caveat, ...] = ()
@@ -384,9 +376,13 @@ class _Candidates:
     profile: Profile = NO_PROFILE
     zone: tzinfo = UTC
 
-    def facts_within(self, share: int) -> ShownFacts:
-        """The facts that fit into half of the share: messages, which are verbatim, get the larger part."""
-        return shown_facts.within(self.facts, self.counter, share // 2, self.zone)
+    def added_within(self, share: int) -> tuple[ShownLines, ...]:
+        """The lines that fit into half of the share: messages, which are verbatim, get the larger part."""
+        left, shown = share // 2, []
+        for each in self.added:
+            shown.append(each.within(self.counter, left, self.zone))
+            left -= shown[-1].tokens
+        return tuple(shown)
 
     def within(self, budget: int, history: Draft, *, without: Collection[UUID] = ()) -> _RecallPart:
         """The memories that fit into what the history leaves of the budget, without messages that it shows."""
@@ -430,26 +426,28 @@ def _recall(services: Services, user_id: UUID, resolved: _Resolved, history: Dra
         around = partial(turns_around, services, request.flow_id, hits[:AROUND], query)
     zone = time_zones.zone(request.time_zone)
     packer = Packer(hits, found.sought, partial(_cost, request.counter), around, zone) if found.sought else None
-    facts = _facts(services, resolved) if request.recall.facts else ()
+    added = tuple(_lines_of_features(services, resolved))
     warnings = () if found.results else tuple(why_nothing(services, replace(query, session_id=None)))
     below = len(found.results) - len(hits)
     ids = [hit.message_id for hit in found.results]
-    return _Candidates(request.counter, packer, resolved.in_run, facts, degraded, below, warnings, ids, zone=zone)
+    return _Candidates(request.counter, packer, resolved.in_run, added, degraded, below, warnings, ids, zone=zone)
 
 
-def _facts(services: Services, resolved: _Resolved) -> tuple[FactHit, ...]:
-    """The facts about the query, of the same sessions as the memories."""
+def _lines_of_features(services: Services, resolved: _Resolved) -> Iterator[AddedLines]:
+    """What the call wants of them about the query, of the same sessions as the memories."""
     request = resolved.request
-    asked = FactQuery(
+    asked = LinesQuery(
         query=request.query or "",
-        base_ids=resolved.fact_base_ids,
+        flow_id=request.flow_id,
+        base_ids=request.memory_base_ids,
         session_id=request.session_id if resolved.searched == "session" else None,
         end_user_id=resolved.end_user_id,
         since=request.recall.since,
         until=request.recall.until,
-        top_k=MAX_FACTS,
     )
-    return tuple(fact_recall.recall(services, asked))
+    for source in (each for hooks in services.hooks for each in hooks.context_lines):
+        if source.option in request.recall.lines:
+            yield AddedLines(source, source.find(services, asked))
 
 
 def _search_request(resolved: _Resolved, excluded: Collection[UUID]) -> SearchRequest:

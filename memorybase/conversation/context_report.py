@@ -60,6 +60,9 @@ class Recalled:
     ] = None
 
 
+LISTS_OF_FEATURES = ("facts",)  # in the report, also where nothing adds to them
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecalledFact:
     """A fact that a model derived from messages."""

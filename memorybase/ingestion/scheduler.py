@@ -6,6 +6,7 @@ session's progress rows. A session of a memory base has at most one active job; 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -15,9 +16,10 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import deadlines, tracing
 from memorybase.database import engine
+from memorybase.extension import Edited, total
 from memorybase.ingestion import fair_order
 from memorybase.models import JobKind, Priority
-from memorybase.queries import cursors, distillations, jobs, memory_bases, progress_rows
+from memorybase.queries import cursors, jobs, memory_bases, progress_rows
 from memorybase.queries import messages as message_queries
 from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.jobs import JobRow
@@ -185,7 +187,7 @@ def mark_edited(
     scheduled = []
     base_ids = [base.id for base in bases]
     rows = cursors.lock_rows(db, base_ids, session_id)
-    distillations.mark_changed(db, base_ids, session_id, seq, now, to_seq=to_seq)
+    tell_edited(db, services, Edited(base_ids=base_ids, session_id=session_id, seq=seq, to_seq=to_seq, now=now))
     for base in bases:
         base_rows = [progress for progress in rows if progress.memory_base_id == base.id]
         # No job has read a message beyond the target yet.
@@ -200,6 +202,11 @@ def mark_edited(
         if affected and (job := schedule_next(db, services, base, base_rows, now)):
             scheduled.append(job)
     return scheduled
+
+
+def tell_edited(db: OrmSession, services: Services, edited: Edited) -> Counter[str]:
+    """Tell the features that messages have changed. Returns the numbers of rows that they delete because of that."""
+    return total(hooks.on_edited(db, edited) for hooks in services.hooks)
 
 
 def has_pending(db: OrmSession, base: BaseRow, session: SessionRow, locked: Sequence[ProgressRow]) -> bool:

@@ -15,13 +15,14 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import deadlines, errors, events
-from memorybase.database import clock, engine
+from memorybase.database import clock
 from memorybase.events import Event, EventType
+from memorybase.extension import Ingested
 from memorybase.ingestion import build, scheduler
 from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.scheduler import audit_time, schedule_next
 from memorybase.models import JobKind, JobState
-from memorybase.queries import cursors, dead_letters, distillations, jobs, ledger, memory_bases, token_vectors
+from memorybase.queries import cursors, dead_letters, jobs, ledger, memory_bases, token_vectors
 from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.dead_letters import Failure
 from memorybase.queries.jobs import JobRow
@@ -156,8 +157,8 @@ class Settlement:
         ):
             raise errors.ClaimLost
         self._note([*dead, self._event(EventType.JOB_COMPLETED, processed=len(done.held), dead_letters=len(dead))])
-        if self.base.distill and self.job.kind != JobKind.REPAIR:
-            self._request_distillation()
+        if self.job.kind != JobKind.REPAIR:
+            self._tell_ingested()
         self._schedule_next()
         if claim.is_build:
             build.complete_build(self.db, self.services, self.base, self.now)
@@ -293,13 +294,12 @@ class Settlement:
     def _note(self, found: Sequence[Event]) -> None:
         events.record(self.db, self.services, self.base.user_id, found, self.now)
 
-    def _request_distillation(self) -> None:
-        """Facts are distilled from what is in the knowledge base, never before or instead of it."""
-        progress, now = self.progress, self.now
-        if distillations.request(
-            self.db, self.base.id, progress.flow_id, progress.session_id, self.job.to_seq, now, notify_at=now
-        ):
-            engine.after_commit(self.db, lambda: self.services.queue.notify(distillations.DISTILL))
+    def _tell_ingested(self) -> None:
+        """Features derive from what is in the knowledge base, never before or instead of it."""
+        session_id, to_seq = self.progress.session_id, self.job.to_seq
+        ingested = Ingested(base=self.base, session_id=session_id, to_seq=to_seq, now=self.now)
+        for hooks in self.services.hooks:
+            hooks.on_ingested(self.db, self.services, ingested)
 
     def _yield_to_build(self) -> None:
         """A failing repair of the serving generation must not block the build, which may be the fix.

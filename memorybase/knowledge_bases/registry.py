@@ -1,87 +1,28 @@
-"""The registry of all knowledge bases, and the operations on ordinary ones."""
+"""The registry of all knowledge bases: entries in SQL, each with a file beside its collection."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
 
-from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import caveats, errors
-from memorybase.database import clock
-from memorybase.database.paging import AnyRow, Page, PageRequest
-from memorybase.described import CreatedAt, Id
-from memorybase.embedding.chunking import chunker_for
-from memorybase.knowledge_bases import documents
-from memorybase.knowledge_bases.documents import DocumentHit, DocumentResult, NewDocument
+from memorybase import errors
+from memorybase.database.paging import AnyRow
 from memorybase.models import NAME_LENGTH, KnowledgeBase
 from memorybase.queries import knowledge_bases
-from memorybase.queries.ownership import not_found, require
-from memorybase.quotas.charges import charge_search
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.validation import check_text
-from memorybase.vectors import collection_names
-from memorybase.vectors.search import check_query, cut_query
-from memorybase.vectors.store import CollectionRef
-
-Status = Literal["ready", "pending", "regenerating", "deleting"]
 
 METADATA_FILE = "embedding_metadata.json"
 
 log = get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class KnowledgeBaseView:
-    """A knowledge base in the list. `documents`: for a memory base, the messages in its serving ledger.
-
-    status: pending while a memory base has messages to ingest, or an ordinary one has no collection yet.
-    """
-
-    id: Id
-    name: Annotated[str, Field(description="The name, for people.")]
-    is_memory_base: Annotated[bool, Field(description="Whether it belongs to a memory base, which alone writes to it.")]
-    memory_base_id: Annotated[UUID | None, Field(description="Its memory base; null for an ordinary knowledge base.")]
-    embedding_model: Annotated[str, Field(description="The embedding model, by name.")]
-    documents: Annotated[
-        int, Field(description="Number of documents; for a memory base, of messages in the serving ledger.")
-    ]
-    status: Annotated[Status, Field(description="Whether it is ready, being built or being deleted.")]
-    created_at: CreatedAt
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentQuery:
-    """A search. metadata: each key must have exactly this value in the document's metadata."""
-
-    query: str
-    top_k: int = 10
-    min_score: float | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentAnswer:
-    """Chunks, best first; ties by document and index."""
-
-    results: Annotated[list[DocumentHit], Field(description="What was found, best first.")]
-    took_ms: Annotated[float, Field(description="Duration of the search in milliseconds.")]
-    warnings: Annotated[list[caveats.Caveat], Field(description="If only the end of the query was searched for.")] = (
-        field(default_factory=list)
-    )
-
-
-# The registry.
 
 
 def id_of_name(db: OrmSession, user_id: UUID, name: str) -> UUID | None:
@@ -117,16 +58,16 @@ def register_memory_base(
         chunker=chunker,
         created_at=created_at,
     )
-    _add(db, entry, "kb_name")
+    add(db, entry, "kb_name")
     return entry
 
 
-def _add(db: OrmSession, entry: KnowledgeBase, name_field: str) -> None:
+def add(db: OrmSession, entry: KnowledgeBase, name_field: str) -> None:
     if not knowledge_bases.add_knowledge_base(db, entry):
-        raise _name_taken(entry.name, name_field, id_of_name(db, entry.user_id, entry.name))
+        raise name_taken(entry.name, name_field, id_of_name(db, entry.user_id, entry.name))
 
 
-def _name_taken(name: str, field: str, existing: UUID | None) -> errors.NameTaken:
+def name_taken(name: str, field: str, existing: UUID | None) -> errors.NameTaken:
     return errors.NameTaken(field=field, value=name, existing_id=str(existing))
 
 
@@ -158,7 +99,7 @@ def _metadata_of(entry: KnowledgeBase | AnyRow) -> bytes:
     return json.dumps(content, indent=2).encode()
 
 
-def _refresh_metadata(services: Services, rows: Sequence[AnyRow]) -> None:
+def refresh_metadata(services: Services, rows: Sequence[AnyRow]) -> None:
     """Write the files that are missing or old: a process may have died after its commit, or have another disk."""
     written = [row for row in rows if row.deleting_at is None and not _is_current(services, row)]
     for row in written:
@@ -199,203 +140,6 @@ def _replace(path: Path, content: bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
-# Operations.
-
-
-def list_knowledge_bases(
-    services: Services, user_id: UUID, page: PageRequest, *, for_retrieval: bool = False
-) -> Page[KnowledgeBaseView]:
-    """The user's knowledge bases, oldest first; for_retrieval excludes those of memory bases. Repairs their files."""
-    with services.database.reading() as db:
-        found = knowledge_bases.knowledge_bases_page(db, user_id, page, for_retrieval=for_retrieval)
-    _refresh_metadata(services, found.rows)
-    return Page([_view(row) for row in found.rows], found.total, page.page, page.size, found.next_cursor)
-
-
-def get_knowledge_base(services: Services, user_id: UUID, name: str) -> KnowledgeBaseView:
-    """One knowledge base; raises NotFound."""
-    with services.database.reading() as db:
-        return _view_of(db, user_id, name)
-
-
-def _view_of(db: OrmSession, user_id: UUID, name: str) -> KnowledgeBaseView:
-    return _view(require(knowledge_bases.knowledge_base_view(db, user_id, name), "knowledge base", name))
-
-
-def create(
-    services: Services,
-    user_id: UUID,
-    *,
-    name: str,
-    embedding_model: str | None = None,
-    before_commit: Callable[[OrmSession, KnowledgeBaseView], object] | None = None,
-) -> KnowledgeBaseView:
-    """Create an ordinary one with its collection. `before_commit` is called in the transaction that creates it.
-
-    Raises NameTaken with existing_id, ModelUnavailable, VectorStoreUnavailable.
-    """
-    check_name(name, "name")
-    embedder = services.embedders.get(services.settings.allowed_model(embedding_model))
-    with services.database.reading() as db:
-        existing = id_of_name(db, user_id, name)
-    if existing is not None:
-        raise _name_taken(name, "name", existing)
-    kb_id = uuid4()
-    entry = KnowledgeBase(
-        id=kb_id,
-        user_id=user_id,
-        name=name,
-        embedding_model=embedder.model,
-        embedder=embedder.identity,
-        chunker=chunker_for(services.settings, embedder).identity,
-    )
-    collection = _new_collection(services, entry)
-    entry.collection_name, entry.collection_id = collection.name, collection.id
-    try:
-        with services.database.transaction() as db:
-            entry.created_at = clock.now(db)
-            _add(db, entry, "name")
-            view = _view_of(db, user_id, name)
-            if before_commit is not None:
-                before_commit(db, view)
-    except errors.CallerError:  # after an environment failure the entry may have been committed
-        _drop_unused(services, kb_id, collection.name)
-        raise
-    write_metadata(services, entry)
-    return view
-
-
-def delete(services: Services, user_id: UUID, name: str) -> None:
-    """Delete the collection, then the rows. Changes nothing if it raises VectorStoreUnavailable: try again."""
-    with services.database.transaction() as db:
-        found = _ordinary(db, user_id, name, deleting=True)
-        entry = require(knowledge_bases.lock_knowledge_base(db, found.id), "knowledge base", name)
-        entry.deleting_at = clock.now(db)  # from here on no document can be added
-    try:
-        if entry.collection_name is not None:
-            services.vectors.delete_collection(entry.collection_name)
-    except errors.EnvironmentFailure:
-        with services.database.transaction() as db:
-            current = knowledge_bases.lock_knowledge_base(db, entry.id)
-            if current is not None:
-                current.deleting_at = None
-        raise
-    with services.database.transaction() as db:
-        knowledge_bases.delete_knowledge_base(db, entry.id)
-    remove_metadata(services, entry.id)
-    log.info("knowledge_base_deleted", knowledge_base_id=str(entry.id))
-
-
-def add_documents(services: Services, user_id: UUID, name: str, new: Sequence[NewDocument]) -> list[DocumentResult]:
-    """Store documents and make them searchable; a result for each, in order.
-
-    A document without an id is identified by text and metadata. The same id and text again changes only the metadata,
-    if given; another text replaces the old one. A text that cannot be embedded fails alone. After an environment error
-    some documents may be stored: send all again.
-    Raises InvalidRequest, NotFound, MemoryBaseOnly, VectorStoreUnavailable, CollectionMissing, ModelUnavailable.
-    """
-    documents.check(new)
-    return documents.add(services, _ready(services, user_id, name), new)
-
-
-def search(services: Services, user_id: UUID, name: str, query: DocumentQuery) -> DocumentAnswer:
-    """The nearest chunks of the current documents.
-
-    Raises InvalidRequest, NotFound, MemoryBaseOnly, QuotaExceeded, VectorStoreUnavailable, CollectionMissing,
-    ModelUnavailable.
-    """
-    started = time.perf_counter()
-    asked, query = query.query, replace(query, query=cut_query(query.query))
-    check_query(query.query, top_k=query.top_k, min_score=query.min_score, metadata=query.metadata)
-    entry = _ready(services, user_id, name)
-    charge_search(services, user_id)
-    results = documents.nearest(
-        services, entry, query.query, top_k=query.top_k, min_score=query.min_score or 0.0, metadata=query.metadata
-    )
-    warnings = caveats.query_cut(asked)
-    took_ms = round((time.perf_counter() - started) * 1_000, 3)
-    return DocumentAnswer(results=results, took_ms=took_ms, warnings=warnings)
-
-
-def rebuild(services: Services, user_id: UUID, name: str) -> int:
-    """Rebuild a lost or damaged collection from the documents in SQL; returns how many documents.
-
-    Searches use the new collection at once, while it fills. Safe to repeat.
-    """
-    with services.database.reading() as db:
-        old = _ordinary(db, user_id, name)
-    embedder = services.embedders.get(old.embedding_model)
-    collection = _new_collection(services, old)
-    with services.database.transaction() as db:
-        entry = knowledge_bases.lock_knowledge_base(db, old.id)
-        if entry is None or entry.deleting_at is not None:
-            raise not_found("knowledge base", name)
-        old_collection = entry.collection_name
-        entry.collection_name, entry.collection_id, entry.embedder = collection.name, collection.id, embedder.identity
-        entry.chunker = chunker_for(services.settings, embedder).identity
-    try:
-        count = documents.write_all(services, entry)
-    except errors.CollectionMissing:
-        documents.rebuilt(services, entry)  # it was deleted meanwhile
-        raise
-    write_metadata(services, entry)
-    if old_collection is not None:
-        _drop_unused(services, entry.id, old_collection)
-    return count
-
-
-def _ready(services: Services, user_id: UUID, name: str) -> KnowledgeBase:
-    """An ordinary knowledge base; creates its collection if missing."""
-    with services.database.reading() as db:
-        entry = _ordinary(db, user_id, name)
-    return entry if entry.collection_id else _with_collection(services, entry)
-
-
-def _with_collection(services: Services, entry: KnowledgeBase) -> KnowledgeBase:
-    collection = _new_collection(services, entry)
-    with services.database.transaction() as db:
-        current = knowledge_bases.lock_knowledge_base(db, entry.id)
-        gone = current is None or current.deleting_at is not None
-        if current is not None and not gone and current.collection_id is None:
-            current.collection_name, current.collection_id = collection.name, collection.id
-    if current is None or gone or current.collection_id != collection.id:  # deleted, or a concurrent caller was first
-        _drop_unused(services, entry.id, collection.name)
-    if current is None or gone:
-        raise not_found("knowledge base", entry.name)
-    return current
-
-
-def _new_collection(services: Services, entry: KnowledgeBase) -> CollectionRef:
-    with services.database.reading() as db:
-        now = clock.now(db)
-    return services.vectors.create_collection(
-        collection_names.of_knowledge_base(entry.id, services.settings.vector_store),
-        {
-            "user_id": str(entry.user_id),
-            "knowledge_base_id": str(entry.id),
-            # On the database's clock: an old collection without an entry was left by a request that died.
-            "created_at": int(now.timestamp()),
-        },
-    )
-
-
-def _drop_unused(services: Services, kb_id: UUID, name: str) -> None:
-    try:
-        services.vectors.delete_collection(name)
-    except errors.EnvironmentFailure as exc:
-        # No search reads it; it only takes space.
-        log.warning("old_collection_left", knowledge_base_id=str(kb_id), error_code=exc.code)
-
-
-def _ordinary(db: OrmSession, user_id: UUID, name: str, *, deleting: bool = False) -> KnowledgeBase:
-    found = knowledge_bases.fetch_knowledge_base(db, user_id, name)
-    if found is None or (found.deleting_at is not None and not deleting):
-        raise not_found("knowledge base", name)
-    if found.memory_base_id is not None:
-        raise errors.MemoryBaseOnly(field="name", value=name, memory_base_id=str(found.memory_base_id))
-    return found
-
-
 def check_name(name: str, field: str) -> None:
     """Raises InvalidRequest for names that no knowledge base or memory base may have."""
     if not name.strip():
@@ -411,24 +155,3 @@ def check_name(name: str, field: str) -> None:
             limit=NAME_LENGTH,
         )
     check_text(name, field)
-
-
-def _view(row: AnyRow) -> KnowledgeBaseView:
-    is_memory_base = row.memory_base_id is not None
-    status: Status = "ready"
-    if row.deleting_at is not None:
-        status = "deleting"
-    elif row.building is not None:
-        status = "regenerating"
-    elif row.pending if is_memory_base else row.collection_id is None:
-        status = "pending"
-    return KnowledgeBaseView(
-        id=row.id,
-        name=row.name,
-        is_memory_base=is_memory_base,
-        memory_base_id=row.memory_base_id,
-        embedding_model=row.embedding_model,
-        documents=int(row.documents),  # PostgreSQL sums to a decimal
-        status=status,
-        created_at=row.created_at,
-    )

@@ -8,7 +8,6 @@
     reconcile     the operator's comparison of all stores with SQL
     deep_check    every vector and every text
     orphans       collections that SQL does not know
-    restore       make the store follow SQL after a backup was restored
     dead_letters  retry or discard dead letters
     job_actions   run jobs that wait after an outage, or cancel jobs, in bulk
     session_batches  the sessions that such an action locks in one transaction

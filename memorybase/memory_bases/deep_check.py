@@ -10,8 +10,7 @@ from uuid import UUID
 from memorybase import errors
 from memorybase.memory_bases.consistency import OnProgress
 from memorybase.messages import message_text
-from memorybase.models import KnowledgeBase
-from memorybase.queries import cursors, knowledge_bases, ledger, memory_bases
+from memorybase.queries import cursors, ledger, memory_bases
 from memorybase.services import Services
 from memorybase.vectors.chunk_ids import chunk_ids
 from memorybase.vectors.collection_names import store_of
@@ -19,7 +18,7 @@ from memorybase.vectors.index_damage import Damage, IndexUnreadable, find_damage
 from memorybase.vectors.store import CollectionRef
 from memorybase.vectors.stores import store_named
 
-PAGE = 200  # messages or documents, with their texts
+PAGE = 200  # messages, with their texts
 
 State = Literal["ok", "damaged", "unreadable", "unavailable", "gone"]
 
@@ -58,36 +57,13 @@ def check_memory_base(services: Services, base_id: UUID, on_progress: OnProgress
             }
 
     ref = CollectionRef(generation.collection_name, generation.collection_id)
-    return _check(services, ref, pages(), total, on_progress)
+    return check(services, ref, pages(), total, on_progress)
 
 
-def check_knowledge_base(services: Services, entry: KnowledgeBase, on_progress: OnProgress) -> DeepResult:
-    """Check an ordinary knowledge base."""
-    if entry.collection_name is None or entry.collection_id is None:
-        return DeepResult("ok", Damage())  # the first document creates the collection
-    with services.database.reading() as db:
-        total = knowledge_bases.count_chunks(db, entry.id)
-
-    def pages() -> Iterator[dict[str, str | None]]:
-        last = None
-        while True:
-            with services.database.reading() as db:
-                page = knowledge_bases.documents_after(db, entry.id, last, limit=PAGE)
-            if not page:
-                return
-            last = page[-1].id
-            yield {
-                id_: document.text
-                for document in page
-                for id_ in chunk_ids(entry.id, document.id, document.version, document.chunks)
-            }
-
-    return _check(services, CollectionRef(entry.collection_name, entry.collection_id), pages(), total, on_progress)
-
-
-def _check(
+def check(
     services: Services, ref: CollectionRef, pages: Iterator[dict[str, str | None]], total: int, on_progress: OnProgress
 ) -> DeepResult:
+    """Check the chunks of a collection, whose texts come in pages by chunk id; None: a text that has changed."""
     damage = Damage()
     try:
         if not services.vectors.collection_exists(ref):

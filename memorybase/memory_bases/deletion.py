@@ -76,7 +76,8 @@ def finish_deletion(services: Services, base_id: UUID) -> bool:
         services.vectors.delete_collection(name)
     if entry is not None:
         registry.remove_metadata(services, entry.id)
-    if not delete_in_pages(services, partial(memory_bases.delete_rows_of_base, base_id=base_id)):
+    tables = [table for hooks in services.hooks for table in hooks.base_tables]
+    if not delete_in_pages(services, partial(memory_bases.delete_rows_of_base, base_id=base_id, tables=tables)):
         return False
     with services.database.transaction() as db:
         memory_bases.delete_base(db, base_id)

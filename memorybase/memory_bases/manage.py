@@ -14,13 +14,12 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock, engine
 from memorybase.embedding import Embedder, chunking
-from memorybase.facts.manage import DistillationView, get_distillation
 from memorybase.ingestion import fair_order, scheduler
 from memorybase.ingestion.claim import PAUSED
 from memorybase.knowledge_bases import registry
 from memorybase.memory_bases import preparation
 from memorybase.models import Capture, Generation, GenerationState, MemoryBase, PreparationKind, Priority
-from memorybase.queries import distillations, flows, jobs, memory_bases, preparations, retention
+from memorybase.queries import flows, jobs, memory_bases, retention
 from memorybase.queries.ownership import check_flow, not_found, require_memory_base
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -277,7 +276,7 @@ def _insert(
     )
     db.add(generation)
     db.flush()
-    row = preparation.begin(db, base_id, FIRST_GENERATION, _PREPARED_BY[new.start], now)
+    row = preparation.begin(db, services, base_id, FIRST_GENERATION, _PREPARED_BY[new.start], now)
     if new.start == "all":
         scheduler.schedule_sessions(db, services, row, now)
     entry = registry.register_memory_base(
@@ -325,7 +324,7 @@ def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes
                 base.forget_due_at = None if base.retain_days is None else clock.now(db)
             db.flush()
             if "idle_after" in changes or "auto_capture" in changes:
-                preparation.begin(db, base_id, base.serving, PreparationKind.IDLE, clock.now(db))
+                preparation.begin(db, services, base_id, base.serving, PreparationKind.IDLE, clock.now(db))
     except errors.ConstraintViolated as exc:
         with services.database.reading() as db:
             existing = memory_bases.base_of_name(db, user_id, changes["name"])
@@ -376,29 +375,3 @@ def _check_bounds(*, threshold: int | None, idle_after: int | None) -> None:
             value=idle_after,
             limit=[0, MAX_IDLE_SECONDS],
         )
-
-
-def set_distillation(
-    services: Services, user_id: UUID, base_id: UUID, *, enabled: bool, start: Literal["now", "beginning"] = "now"
-) -> DistillationView:
-    """Turn distillation on or off. On: `now` begins with what is ingested from now on, `beginning` with the first
-    message. Off: nothing more is asked; the facts stay until they are deleted. Raises NotFound, InvalidRequest."""
-    with services.database.transaction() as db:
-        base = require_memory_base(db, user_id, base_id, lock=True)
-        if enabled and services.settings.distiller == "none":
-            raise errors.InvalidRequest(
-                "enabled needs a model: the operator sets MEMORYBASE_DISTILLER=openai and the summarizer's endpoint",
-                field="enabled",
-                value=enabled,
-            )
-        kind = PreparationKind.DISTILL_NEW if start == "now" else PreparationKind.DISTILL_ALL
-        if not enabled:
-            kind = PreparationKind.DISTILL_OFF
-        if kind is not PreparationKind.DISTILL_NEW or not base.distill:
-            preparations.delete_of_distillation(db, base_id)
-            preparation.begin(db, base_id, base.serving, kind, clock.now(db))
-        base.distill = enabled
-        if enabled:
-            engine.after_commit(db, lambda: services.queue.notify(distillations.DISTILL))
-    log.info("distillation_set", memory_base_id=str(base_id), enabled=enabled)
-    return get_distillation(services, user_id, base_id)

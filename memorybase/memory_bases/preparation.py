@@ -1,7 +1,7 @@
 """Work on every session of a memory base's flow, in pages: no transaction grows with the flow.
 
-A new memory base with history, a regenerate, its abandonment, a change of the idle rule, and turning distillation on or
-off each start one. The request does the first page, which covers a small flow; the sweeper continues, also after a
+A new memory base with history, a regenerate, its abandonment and a change of the idle rule each start one, and so do
+features. The request does the first page, which covers a small flow; the sweeper continues, also after a
 process was killed. Between two pages a capture inserts the row of its own session, as the page would have:
 `progress_rows.ensure_rows`.
 """
@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
 from memorybase.models import Preparation, PreparationKind
-from memorybase.queries import cursors, distillations, jobs, memory_bases, preparations, progress_rows, sessions
+from memorybase.queries import cursors, jobs, memory_bases, preparations, progress_rows, sessions
 from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.preparations import PreparationKey
 from memorybase.services import Services
@@ -27,14 +27,14 @@ PAGES_A_PASS = 40
 ABANDONED = "the build was abandoned"
 
 
-def begin(db: OrmSession, base_id: UUID, generation: int, kind: PreparationKind, now: datetime) -> BaseRow:
+def begin(db: OrmSession, services: Services, base_id: UUID, generation: int, kind: str, now: datetime) -> BaseRow:
     """Do the first page in the caller's transaction, which has locked the memory base exclusively or inserted it."""
     preparations.delete(db, PreparationKey(base_id, generation, kind))
     preparation = Preparation(memory_base_id=base_id, generation=generation, kind=kind, started_at=now)
     db.add(preparation)
     db.flush()
     base = memory_bases.read_row(db, base_id)
-    _do_page(db, base, preparation, now)
+    _do_page(db, services, base, preparation, now)
     return base
 
 
@@ -58,15 +58,15 @@ def _go_on(services: Services, key: PreparationKey) -> bool:
         preparation = preparations.lock(db, key)
         if preparation is None:
             return False
-        _do_page(db, base, preparation, clock.now(db))
+        _do_page(db, services, base, preparation, clock.now(db))
         return True
 
 
-def _do_page(db: OrmSession, base: BaseRow, preparation: Preparation, now: datetime) -> None:
+def _do_page(db: OrmSession, services: Services, base: BaseRow, preparation: Preparation, now: datetime) -> None:
     page = preparations.sessions_after(db, base.flow_id, preparation, limit=PAGE)
     living = sessions.lock_ids(db, [each.id for each in page])
     if living:
-        _steps(db, base, preparation, now)[preparation.kind](list(living.values()))
+        _steps(db, services, base, preparation, now)[preparation.kind](list(living.values()))
         if preparation.kind in (PreparationKind.HISTORY, PreparationKind.ALL):
             preparations.unmark_passed(db, list(living))
     if len(page) < PAGE:
@@ -77,8 +77,8 @@ def _do_page(db: OrmSession, base: BaseRow, preparation: Preparation, now: datet
 
 
 def _steps(
-    db: OrmSession, base: BaseRow, preparation: Preparation, now: datetime
-) -> dict[PreparationKind, Callable[[Sequence[str]], object]]:
+    db: OrmSession, services: Services, base: BaseRow, preparation: Preparation, now: datetime
+) -> dict[str, Callable[[Sequence[str]], object]]:
     """For each kind of preparation, what it does with the sessions of a page, which are locked."""
     return {
         PreparationKind.HISTORY: lambda _: None,
@@ -87,9 +87,7 @@ def _steps(
         PreparationKind.BUILD: partial(_build, db, base, now),
         PreparationKind.ABANDON: partial(_abandon, db, base, preparation.generation, now),
         PreparationKind.IDLE: partial(cursors.recheck_idle_sessions, db, base, now),
-        PreparationKind.DISTILL_ALL: partial(distillations.begin, db, base, now, skip=False),
-        PreparationKind.DISTILL_NEW: partial(distillations.begin, db, base, now, skip=True),
-        PreparationKind.DISTILL_OFF: partial(distillations.stop, db, base),
+        **{kind: partial(step, db, base, now) for hooks in services.hooks for kind, step in hooks.preparations.items()},
     }
 
 

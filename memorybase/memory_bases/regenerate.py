@@ -129,7 +129,7 @@ def _start_build(db: OrmSession, services: Services, base_id: UUID, new: _NewGen
             "Another regenerate started first", field="memory_base_id", value=base_id, generation=base.building
         )
     if base.building is not None:
-        _abandon(db, base, now)
+        _abandon(db, services, base, now)
     db.add(
         new_generation(
             services,
@@ -146,7 +146,7 @@ def _start_build(db: OrmSession, services: Services, base_id: UUID, new: _NewGen
     base.building = new.number
     db.flush()
     # It replaces queued jobs by the build's. Running jobs may finish: the old generation still serves.
-    row = preparation.begin(db, base_id, new.number, PreparationKind.BUILD, now)
+    row = preparation.begin(db, services, base_id, new.number, PreparationKind.BUILD, now)
     scheduled = scheduler.schedule_sessions(db, services, row, now)
     complete_build(db, services, row, now)
     return scheduled
@@ -157,17 +157,17 @@ def abandon_build(services: Services, base_id: UUID) -> None:
     with services.database.transaction() as db:
         base = memory_bases.lock_base(db, base_id)
         if base is not None and base.deleting_at is None:
-            _abandon(db, base, clock.now(db))
+            _abandon(db, services, base, clock.now(db))
 
 
-def _abandon(db: OrmSession, base: MemoryBase, now: datetime) -> None:
+def _abandon(db: OrmSession, services: Services, base: MemoryBase, now: datetime) -> None:
     """Abandon a build: the old generation serves on, and the build's pending messages become its own."""
     if base.building is None:
         return
     abandoned, base.building = base.building, None
     db.flush()
     preparations.delete(db, PreparationKey(base.id, abandoned, PreparationKind.BUILD))
-    preparation.begin(db, base.id, abandoned, PreparationKind.ABANDON, now)
+    preparation.begin(db, services, base.id, abandoned, PreparationKind.ABANDON, now)
     jobs.cancel_jobs_of_base(db, base.id, now, preparation.ABANDONED, jobs.of_generation(abandoned))
     memory_bases.retire_generation(db, base.id, abandoned, now)
 
@@ -195,7 +195,7 @@ def cancel_job(services: Services, user_id: UUID, job_id: UUID) -> None:
         now = clock.now(db)
         jobs.cancel_jobs(db, [job_id], now, "cancelled by request")
         if job.generation == base.building:
-            _abandon(db, base, now)
+            _abandon(db, services, base, now)
             return
         for row in locked:
             if row.id == job.progress_id:

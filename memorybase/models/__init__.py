@@ -5,18 +5,17 @@
     sessions       flows, sessions, runs, messages, the keyword index
     curation       changes of single messages, deleted messages that can be restored
     memory_bases   memory bases, generations, the progress of each session
-    facts          what a language model distils from messages, and what that costs
     jobs           ingestion jobs, the ledger, token vectors, dead letters, heartbeats, what endpoints were asked for
-    knowledge      knowledge bases and documents
+    knowledge      knowledge bases
     labels         which found messages are right for a question
     standing       standing statements: instructions and preferences of end users
     retention      legal holds, receipts of what retention deleted
     quotas         how much of each quota is in use
     chat_memories, node_memory, summaries   conversation memory
 
-Lock order, everywhere: memory_bases, then sessions (the seq counter), then session_progress by id, then distillations,
-then jobs, then what features lock in their hooks, in their order. A transaction that locks quota_counters locks nothing
-else after it.
+Lock order, everywhere: memory_bases, then sessions (the seq counter), then session_progress by id, then what features
+lock when messages change, then jobs, then what they lock in their other hooks, in their order. A transaction that locks
+quota_counters locks nothing else after it.
 """
 
 from __future__ import annotations
@@ -46,9 +45,8 @@ from memorybase.models.base import (
 )
 from memorybase.models.chat_memories import Chat, ChatMemory, ChatRecord
 from memorybase.models.curation import MessageChange, RestorableMessage
-from memorybase.models.facts import Distillation, DistillationDay, DistillationUsage, Fact, FactSource
 from memorybase.models.jobs import DeadLetter, EmbeddingUsage, Heartbeat, IngestionJob, LedgerEntry, TokenVectors
-from memorybase.models.knowledge import Document, KnowledgeBase
+from memorybase.models.knowledge import KnowledgeBase
 from memorybase.models.memory_bases import Generation, MemoryBase, PlannedBaseDeletion, Preparation, SessionProgress
 from memorybase.models.node_memory import MemoryUse, MemoryUseMessage, NodeExecution
 from memorybase.models.quotas import QuotaCounter, QuotaEndUser
@@ -94,13 +92,7 @@ __all__ = [
     "ChatRecord",
     "DeadLetter",
     "DeletedMessage",
-    "Distillation",
-    "DistillationDay",
-    "DistillationUsage",
-    "Document",
     "EmbeddingUsage",
-    "Fact",
-    "FactSource",
     "Flow",
     "Generation",
     "GenerationState",

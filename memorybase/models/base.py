@@ -112,8 +112,7 @@ class PreparationKind(enum.StrEnum):
 
     history: lists look for pending messages of a new memory base. all: its history is due. skip: its history is not
     ingested. build: a regenerate covers what is covered. abandon: the pending work of an abandoned build is moved to
-    the generation that goes on. idle: the time of the idle rule is computed again. distill_all, distill_new,
-    distill_off: facts are distilled from the first message on, or from the next one, or no longer.
+    the generation that goes on. idle: the time of the idle rule is computed again. Features have kinds of their own.
     """
 
     HISTORY = "history"
@@ -122,9 +121,6 @@ class PreparationKind(enum.StrEnum):
     BUILD = "build"
     ABANDON = "abandon"
     IDLE = "idle"
-    DISTILL_ALL = "distill_all"
-    DISTILL_NEW = "distill_new"
-    DISTILL_OFF = "distill_off"
 
 
 class Base(DeclarativeBase):

@@ -28,7 +28,6 @@ from memorybase.models.base import (
     Capture,
     GenerationState,
     Json,
-    PreparationKind,
     Priority,
     partial_index,
 )
@@ -59,7 +58,7 @@ class MemoryBase(Base):
     deleting_at: Mapped[datetime | None]
     paused_at: Mapped[datetime | None]  # since when its jobs are held back
     priority: Mapped[Priority] = mapped_column(String(16), default=Priority.NORMAL, server_default="normal")
-    # A language model derives facts from what is ingested.
+    # A language model distils what is ingested.
     distill: Mapped[bool] = mapped_column(default=False, server_default=false())
     serving: Mapped[int]  # the generation that searches and counters read
     building: Mapped[int | None]  # the generation that captures and flushes write to; None: the serving one
@@ -191,7 +190,7 @@ class Preparation(Base):
 
     memory_base_id: Mapped[UUID] = mapped_column(primary_key=True)
     generation: Mapped[int] = mapped_column(primary_key=True)
-    kind: Mapped[PreparationKind] = mapped_column(String(16), primary_key=True)
+    kind: Mapped[str] = mapped_column(String(16), primary_key=True)  # a PreparationKind, or a feature's own
     started_at: Mapped[datetime]
     # The last session that is done; None: none is.
     after_created_at: Mapped[datetime | None]

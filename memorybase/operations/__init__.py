@@ -7,7 +7,6 @@ heartbeats    heartbeats of workers and sweepers
 health        readiness, the state of each component, ingestion lag
 stack_parts   each component in words: since when it is down, and the command that helps
 problems      problems for a person, with the calls that help
-vector_backup the vectors that serve, into files
 embedding_usage  moves counts of embedding endpoints into SQL
 exposition    metrics as Prometheus text
 store_sizes   what vectors take, on disk and by their number

@@ -15,14 +15,12 @@ from memorybase import deadlines, telemetry
 from memorybase.auth.web_sessions import LINK_LIFETIME, SESSION_LIFETIME
 from memorybase.conversation.summarizers import job as summary_job
 from memorybase.database import clock
-from memorybase.facts import distill
 from memorybase.idempotency import KEPT, LEASE
 from memorybase.memory_bases import consistency
 from memorybase.models import (
     IS_ACTIVE,
     Chat,
     DeletedMessage,
-    Distillation,
     Flow,
     Generation,
     Heartbeat,
@@ -103,8 +101,6 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     yield Limit(SessionSummary.notify_at, notify)
     yield Limit(SessionSummary.lease_until, summary)
     yield Limit(Chat.notify_at, notify)
-    yield Limit(Distillation.notify_at, timedelta(days=1))
-    yield Limit(Distillation.lease_until, distill.lease(services))
     yield Limit(PlannedDeletion.due_at, UNDO)
     yield Limit(PlannedBaseDeletion.due_at, UNDO)
     yield Limit(QuotaCounter.recount_at, counting.MOST_PAUSE, becomes=NOW)

@@ -73,26 +73,6 @@ GAUGES: dict[str, tuple[str, str, dict[str, str]]] = {
         "",
         {"": "mismatched_memory_bases"},
     ),
-    "memorybase_distillations_pending": (
-        "Sessions that wait for a language model to distil facts.",
-        "",
-        {"": "distillations_pending"},
-    ),
-    "memorybase_distiller_tokens_today": (
-        "Tokens that distillation used today, in UTC.",
-        "kind",
-        {"prompt": "distiller_prompt_tokens", "completion": "distiller_completion_tokens"},
-    ),
-    "memorybase_distiller_cost_today": (
-        "What distillation cost today, by the prices in the settings.",
-        "",
-        {"": "distiller_cost"},
-    ),
-    "memorybase_distilled_facts_today": (
-        "Facts that distillation made today; refused: they did not pass the checks.",
-        "outcome",
-        {"stored": "distilled_facts", "refused": "refused_facts"},
-    ),
     "memorybase_missing_chunks": (
         "Chunks that the last comparisons did not find in the store.",
         "",

@@ -18,7 +18,6 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import deadlines, errors
 from memorybase.database import clock, schema
 from memorybase.extension import Gauge
-from memorybase.facts import usage
 from memorybase.queries import heartbeats, jobs, statistics
 from memorybase.queries.statistics import LongJob
 from memorybase.queries.store_health import store_problem
@@ -109,12 +108,6 @@ class Vitals:
     worker: Liveness
     sweeper: Liveness
     longest_job: LongJob | None = None
-    distillations_pending: int = 0
-    distiller_prompt_tokens: int = 0  # these are of the day, in UTC
-    distiller_completion_tokens: int = 0
-    distiller_cost: float = 0.0
-    distilled_facts: int = 0
-    refused_facts: int = 0
     of_features: tuple[Gauge, ...] = ()
 
 
@@ -127,7 +120,6 @@ def read_vitals(services: Services) -> Vitals:
         compared = statistics.comparisons(db)
         active = statistics.active_jobs(db, now - STUCK_AFTER)
         stale = timedelta(seconds=deadlines.HEARTBEAT_STALE_SECONDS)
-        distilled = usage.today(db, services.settings, now)
         by_kind = {row.kind: Liveness(row.alive, _age(now, row.last)) for row in statistics.heartbeats(db, now - stale)}
         return Vitals(
             pending_sessions=due.sessions,
@@ -151,13 +143,7 @@ def read_vitals(services: Services) -> Vitals:
             worker=by_kind.get("worker", Liveness(0, None)),
             sweeper=by_kind.get("sweeper", Liveness(0, None)),
             longest_job=statistics.longest_job(db),
-            distillations_pending=distilled.pending,
-            distiller_prompt_tokens=distilled.prompt_tokens,
-            distiller_completion_tokens=distilled.completion_tokens,
-            distiller_cost=distilled.cost,
-            distilled_facts=distilled.facts,
-            refused_facts=distilled.refused,
-            of_features=tuple(gauge for hooks in services.hooks for gauge in hooks.gauges(db)),
+            of_features=tuple(gauge for hooks in services.hooks for gauge in hooks.gauges(db, services)),
         )
 
 

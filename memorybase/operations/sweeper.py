@@ -18,7 +18,6 @@ from memorybase.conversation.summarizers import job as summary_job
 from memorybase.database import clock
 from memorybase.database.due import change_if_due
 from memorybase.extension import Pace, Step
-from memorybase.facts import distill
 from memorybase.ingestion import build, recovery
 from memorybase.keyword_index import orphans, packing
 from memorybase.memory_bases import consistency, deletion, preparation, purging
@@ -141,7 +140,6 @@ def steps_of(services: Services) -> list[Step]:
         Step("orphans_removed", orphans.collect),
         Step("mismatches", consistency.compare_counts),
         Step("summaries", summary_job.enqueue_due),
-        Step("distillations", distill.enqueue_due, Pace.EVERY),
         Step("tickets_forgotten", delete_expired_tickets, Pace.SELDOM),
         Step("requests_forgotten", idempotency.delete_expired, Pace.SELDOM),
         Step("node_memory", node_objects.enqueue_clean_up),

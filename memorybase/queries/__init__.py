@@ -18,14 +18,13 @@ message_changes, restorable_messages   curation of single messages
 deleted_messages, erasure, residues    traces of deletions in SQL and in files; the rows of a deleted session
 holds, retention                       legal holds; expired rows, and the receipts
 summaries, chats, memory_uses, node_executions   conversation memory
-distillations                          progress of distillation, and the facts that changes outdate
 end_users, caller_ids, ownership       people; rows by the ids of callers; the row that a user owns, or NotFound
 search, search_pending   reads of a search, and their indexes; keyword_index, keyword_partitions: its words
 overview, problems, statistics         Home; problems for a person; figures of the whole database
 timestamps                             times that lie too far ahead
-knowledge_bases                        knowledge bases and their documents
+knowledge_bases                        the registry of knowledge bases
 credentials, key_limits                users, API keys, sign-in links; the owner of what a limited key names
-facts, standing_statements             facts distilled from messages; standing statements
+standing_statements                    standing statements
 audit_entries, quota_counters, idempotency_keys
 exports                                the rows of an export, in pages
 """

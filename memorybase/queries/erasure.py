@@ -12,8 +12,6 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database.batches import delete_page, delete_some
 from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
 from memorybase.models import (
-    Distillation,
-    Fact,
     MemoryBase,
     MemoryUse,
     Message,
@@ -26,7 +24,6 @@ from memorybase.models import (
 )
 from memorybase.models import SessionProgress as Progress
 from memorybase.queries import cursors
-from memorybase.queries.fact_deletion import delete_facts
 from memorybase.queries.joins import key_of
 from memorybase.queries.pending import SESSION_IS_DUE
 from memorybase.queries.sessions import SessionRow, rows_are_left
@@ -84,7 +81,6 @@ class RowsAbout(NamedTuple):
 
     message_changes: int
     restorable_messages: int
-    facts: int
 
 
 def count_rows_about(db: OrmSession, session: SessionRow) -> RowsAbout:
@@ -94,7 +90,6 @@ def count_rows_about(db: OrmSession, session: SessionRow) -> RowsAbout:
     return RowsAbout(
         count(MessageChange.session_uuid == session.id),
         count(RestorableMessage.session_uuid == session.id),
-        count(Fact.session_uuid == session.id),
     )
 
 
@@ -104,10 +99,10 @@ def delete_rows_about(db: OrmSession, session: SessionRow, *, limit: int) -> int
     steps: tuple[tuple[type[Any], sa.ColumnElement[bool]], ...] = (
         (MessageChange, MessageChange.session_uuid == session.id),
         (RestorableMessage, RestorableMessage.session_uuid == session.id),
-        *((table, _of_session(table, session)) for table in (MemoryUse, Distillation)),
+        (MemoryUse, _of_session(MemoryUse, session)),
         (NodeExecution, NodeExecution.session_uuid == session.id),
     )
-    deleted = delete_facts(db, Fact.session_uuid == session.id, limit=limit)
+    deleted = 0
     for table, which in steps:
         if deleted >= limit:
             break

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -16,8 +16,6 @@ from memorybase.database.upsert import core
 from memorybase.models import (
     IS_ACTIVE,
     Capture,
-    Distillation,
-    Fact,
     Flow,
     Generation,
     GenerationState,
@@ -256,10 +254,9 @@ def delete_queued_jobs(db: OrmSession, base_id: UUID, *, limit: int) -> bool:
     return batches.delete_some(db, IngestionJob, jobs.is_queued_in(base_id), limit=limit)
 
 
-def delete_rows_of_base(db: OrmSession, base_id: UUID, *, limit: int) -> bool:
-    """Delete up to `limit` rows of a base; False once only its generations are left."""
-    derived = (Fact, Distillation)
-    if any(batches.delete_some(db, table, table.memory_base_id == base_id, limit=limit) for table in derived):
+def delete_rows_of_base(db: OrmSession, base_id: UUID, tables: Sequence[type[Any]], *, limit: int) -> bool:
+    """Delete up to `limit` rows of a base, first those of `tables`; False once only its generations are left."""
+    if any(batches.delete_some(db, table, table.memory_base_id == base_id, limit=limit) for table in tables):
         return True
     return _delete_some_of(db, lambda table: table.memory_base_id == base_id, limit)
 

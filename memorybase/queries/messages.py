@@ -23,7 +23,6 @@ from memorybase.models import (
     IS_PINNED,
     Capture,
     DeadLetter,
-    FactSource,
     Flow,
     LedgerEntry,
     MemoryBase,
@@ -285,13 +284,6 @@ def raise_versions(db: OrmSession, session: SessionRow, *, after: int, to_seq: i
     part = (Message.session_uuid == session.id, Message.is_dialogue == sa.true(), *within)
     db.execute(
         sa.update(Message).where(*part).values(version=Message.version + 1).execution_options(synchronize_session=False)
-    )
-    # Their texts are the same: what was derived from them still holds.
-    db.execute(
-        sa.update(FactSource)
-        .where(FactSource.message_id.in_(sa.select(Message.id).where(*part)))
-        .values(version=FactSource.version + 1)
-        .execution_options(synchronize_session=False)
     )
 
 

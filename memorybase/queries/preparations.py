@@ -13,13 +13,12 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.models import MemoryBase, Preparation, PreparationKind, Session
 
 Row = Preparation
-DISTILLATION = (PreparationKind.DISTILL_ALL, PreparationKind.DISTILL_NEW, PreparationKind.DISTILL_OFF)
 
 
 class PreparationKey(NamedTuple):
     memory_base_id: UUID
     generation: int
-    kind: PreparationKind
+    kind: str
 
 
 class SessionOfPage(NamedTuple):
@@ -35,7 +34,7 @@ def waiting(db: OrmSession) -> list[PreparationKey]:
         .where(MemoryBase.deleting_at.is_(None))
         .order_by(Row.started_at, Row.memory_base_id, Row.generation)
     )
-    return [PreparationKey(row[0], row[1], PreparationKind(row[2])) for row in db.execute(found)]
+    return [PreparationKey(*row) for row in db.execute(found)]
 
 
 def lock(db: OrmSession, key: PreparationKey) -> Preparation | None:
@@ -51,22 +50,18 @@ def delete(db: OrmSession, key: PreparationKey) -> None:
     db.execute(sa.delete(Row).where(*_is(key)))
 
 
-def delete_of_distillation(db: OrmSession, base_id: UUID) -> None:
-    db.execute(sa.delete(Row).where(Row.memory_base_id == base_id, Row.kind.in_(DISTILLATION)))
+def delete_kinds(db: OrmSession, base_id: UUID, kinds: Sequence[str]) -> None:
+    db.execute(sa.delete(Row).where(Row.memory_base_id == base_id, Row.kind.in_(kinds)))
 
 
 def is_in_preparation(base_id: sa.SQLColumnExpression[UUID]) -> sa.ColumnElement[bool]:
     """Whether a memory base is being prepared: its lists and its build are not whole before."""
     kinds = (PreparationKind.HISTORY, PreparationKind.ALL, PreparationKind.SKIP, PreparationKind.BUILD)
-    return _exists(base_id, kinds)
+    return is_pending(base_id, kinds)
 
 
-def is_distillation_in_preparation(base_id: sa.SQLColumnExpression[UUID]) -> sa.ColumnElement[bool]:
-    """Whether sessions have still to be told from where their facts are distilled."""
-    return _exists(base_id, DISTILLATION)
-
-
-def _exists(base_id: sa.SQLColumnExpression[UUID], kinds: Sequence[PreparationKind]) -> sa.ColumnElement[bool]:
+def is_pending(base_id: sa.SQLColumnExpression[UUID], kinds: Sequence[str]) -> sa.ColumnElement[bool]:
+    """Whether a preparation of one of these kinds has sessions left."""
     return sa.exists().where(Row.memory_base_id == base_id, Row.kind.in_(kinds)).correlate_except(Row)
 
 

@@ -224,7 +224,7 @@ class Rename(NamedTuple):
 
 
 def rename_session(db: OrmSession, session: SessionRow, new_session_id: str, now: datetime) -> None:
-    """Rename it; foreign keys rename its progress, summaries and distillations. All that is many refers to its key."""
+    """Rename it; foreign keys rename progress, summaries and rows of features. All that is many refers to its key."""
     former = {"former_id": session.session_id, "renamed_at": now, "renamed_seq": session.last_seq}
     update(db, session, session_id=new_session_id, **former)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -13,20 +13,15 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database.paging import AnySelect
 from memorybase.models import (
     IS_ACTIVE,
-    ChatRecord,
     DeadLetter,
-    Document,
-    Flow,
     Generation,
     Heartbeat,
     IngestionJob,
     JobState,
-    KnowledgeBase,
     LedgerEntry,
     MemoryBase,
     Message,
     Priority,
-    Session,
     SessionProgress,
 )
 from memorybase.queries.joins import DEAD_LETTER_IS_SHOWN, SERVES, own_base
@@ -240,19 +235,15 @@ def heartbeats(db: OrmSession, since: datetime) -> Sequence[Heartbeats]:
     return [Heartbeats(*row) for row in db.execute(statement.group_by(Heartbeat.kind))]
 
 
+NAMES = {"chat_records": "chat_messages"}  # of a table, in the manifest of a backup
+
+
 def count_rows(db: OrmSession) -> dict[str, int]:
     """Number of rows of each kind in the whole database; reads whole tables, for a backup."""
-    kinds: dict[str, type[Any]] = {
-        "flows": Flow,
-        "sessions": Session,
-        "messages": Message,
-        "chat_messages": ChatRecord,
-        "memory_bases": MemoryBase,
-        "knowledge_bases": KnowledgeBase,
-        "documents": Document,
-    }
+    kinds = ("flows", "sessions", "messages", "chat_records", "memory_bases", "knowledge_bases", "documents")
     counts = [
-        sa.select(sa.func.count()).select_from(kind).scalar_subquery().label(name) for name, kind in kinds.items()
+        sa.select(sa.func.count()).select_from(sa.table(kind)).scalar_subquery().label(NAMES.get(kind, kind))
+        for kind in kinds
     ]
     return dict(db.execute(sa.select(*counts)).mappings().one())
 

@@ -7,6 +7,7 @@ cancelled.
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -15,12 +16,12 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import messages
 from memorybase.database import clock
+from memorybase.extension import total
 from memorybase.ingestion import scheduler
 from memorybase.models import MemoryBase
 from memorybase.queries import (
     cursors,
     dead_letters,
-    distillations,
     jobs,
     memory_bases,
     progress_rows,
@@ -89,12 +90,12 @@ def forget_session(services: Services, flow_id: UUID, base_id: UUID, session_id:
         # A session without a row would be ingested from its beginning later.
         progress_rows.ensure_rows(db, base, [session_id], start_seq=start)
         rows = cursors.lock_rows(db, [base_id], session_id)
-        counts = {"messages": 0, "chunks": 0, "facts": 0}
+        counts = Counter[str]()
         for progress in rows:
             if progress.start_seq < start:
                 if progress.generation == base.serving:
                     counts["messages"], counts["chunks"] = retention.held_up_to(db, progress.id, start)
-                counts["facts"] += _start_after(db, services, base, session, progress, start, now)
+                counts += _start_after(db, services, base, session, progress, start, now)
         scheduler.schedule_next(db, services, base, rows, now)
         receipts.add(db, Subject("memory_base", base.user_id, flow_id, days, base_id), before, counts, now)
         return counts["messages"]
@@ -108,9 +109,9 @@ def _start_after(
     progress: ProgressRow,
     start: int,
     now: datetime,
-) -> int:
-    """Let the progress of a session start after this seq; a repair deletes what the store holds from before. How many
-    facts are deleted."""
+) -> Counter[str]:
+    """Let the progress of a session start after this seq; a repair deletes what the store holds from before. Returns
+    the numbers of rows that features delete."""
     changes: dict[str, Any] = {"start_seq": start, "dirty": progress.dirty + 1}
     if progress.cursor_seq < start:
         job = jobs.active_job(db, base.id, session.session_id)
@@ -120,4 +121,4 @@ def _start_after(
         changes |= {"cursor_seq": start, "target_seq": max(progress.target_seq, start)}
     cursors.update(db, progress, **changes)
     dead_letters.clear_forgotten(db, progress, start)
-    return distillations.forget(db, base.id, progress.flow_id, session.session_id, start)
+    return total(hooks.on_forgotten(db, base, session, start) for hooks in services.hooks)

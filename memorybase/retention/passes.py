@@ -7,6 +7,7 @@ newer messages is deleted as a whole, others lose a page of messages.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,12 +18,12 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.conversation.chat_memory import message_log
 from memorybase.database import clock
+from memorybase.extension import Edited
 from memorybase.ingestion import scheduler
 from memorybase.models import Flow
 from memorybase.queries import (
     chats,
     cursors,
-    distillations,
     holds,
     ledger,
     memory_bases,
@@ -206,12 +207,13 @@ def _expire_part(
     uses = retention.delete_uses(db, session.flow_id, session.session_id, before, limit=MESSAGES)
     copies = restorable_messages.delete_captured_before(db, session, before, limit=MESSAGES)
     runs = retention.delete_empty_runs(db, session, before)
-    facts = 0
+    derived = Counter[str]()
     if found:
         base_ids = [base.id for base in bases]
         cursors.lock_rows(db, base_ids, session.session_id)  # in the common order
-        facts = distillations.delete_unsupported(db, base_ids, session.flow_id, session.session_id)
         first, last = found[0].seq, found[-1].seq
+        edited = Edited(base_ids=base_ids, session_id=session.session_id, seq=first, to_seq=last, now=now)
+        derived = scheduler.tell_edited(db, services, edited)
         scheduler.mark_edited(db, services, bases, session.session_id, first, now, to_seq=last)
     counts = {
         "runs": runs,
@@ -221,7 +223,7 @@ def _expire_part(
         "memory_uses": uses,
         "message_changes": changes,
         "restorable_messages": copies,
-        "facts": facts,
+        **derived,
     }
     return Deleted(counts, is_complete=max(len(found), len(executions), uses, copies) < MESSAGES)
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
+from memorybase.extension import SessionRows, total
 from memorybase.ingestion import scheduler
 from memorybase.queries import (
     cursors,
@@ -81,7 +82,7 @@ def begin(
     session's row.
     """
     progress = cursors.lock_rows(db, [base.id for base in bases], session.session_id)
-    erasure = _counted(db, session, pending_repairs=len(progress))
+    erasure = _counted(db, services, session, pending_repairs=len(progress))
     # The row stays, with its seq counter, until no store holds anything of the session.
     # Without expiry: a capture may begin the session again before the row is gone.
     sessions.update(db, session, deleted_at=now, expires_at=None, metadata={})
@@ -109,10 +110,11 @@ def finish(services: Services, flow_id: UUID, session_id: str, *, pages: int | N
     return None
 
 
-def _counted(db: OrmSession, session: SessionRow, *, pending_repairs: int) -> Erasure:
+def _counted(db: OrmSession, services: Services, session: SessionRow, *, pending_repairs: int) -> Erasure:
     flow_id, session_id = session.flow_id, session.session_id
     executions, contexts = node_executions.count_of_session(db, flow_id, session_id)
     messages, runs = rows.count_of_session(db, flow_id, session_id)
+    of_features: dict[str, Any] = total(each.counts(db, session) for each in _rows_of_features(services))
     return Erasure(
         sessions=1,
         runs=runs,
@@ -125,6 +127,7 @@ def _counted(db: OrmSession, session: SessionRow, *, pending_repairs: int) -> Er
         pending_repairs=pending_repairs,
         standing_statements=standing.count_of_session(db, session.id),  # they go with their messages
         **rows.count_rows_about(db, session)._asdict(),
+        **of_features,
     )
 
 
@@ -133,7 +136,7 @@ def _continue(
 ) -> list[JobRow] | None:
     """Delete a page: the repairs that are scheduled once nothing is left, or None."""
     cursors.lock_rows(db, [base.id for base in bases], session.session_id)  # in the common order
-    while _delete_page(db, session) >= PAGE:
+    while _delete_page(db, services, session) >= PAGE:
         if sessions.has_rows(db, session):  # else nothing would show that the repairs are not scheduled yet
             return None
     _take_out_of_index(db, session, limit=None)
@@ -141,9 +144,18 @@ def _continue(
     return scheduler.mark_edited(db, services, bases, session.session_id, None, now)
 
 
-def _delete_page(db: OrmSession, session: SessionRow) -> int:
+def _rows_of_features(services: Services) -> list[SessionRows]:
+    return [each for hooks in services.hooks for each in hooks.session_rows]
+
+
+def _delete_page(db: OrmSession, services: Services, session: SessionRow) -> int:
     """Delete up to PAGE rows of the session, and return their number."""
-    deleted = rows.delete_rows_about(db, session, limit=PAGE)
+    deleted = 0
+    for each in _rows_of_features(services):
+        if deleted < PAGE:
+            deleted += each.delete(db, session, PAGE - deleted)
+    if deleted < PAGE:
+        deleted += rows.delete_rows_about(db, session, limit=PAGE - deleted)
     if deleted < PAGE and session.documents:
         deleted += _take_out_of_index(db, session, limit=PAGE - deleted)
     if deleted >= PAGE:

@@ -1,6 +1,6 @@
 """Rename a session: one short transaction, whatever its length, and pages for what must follow.
 
-Messages, runs, node executions and facts refer to `sessions.id`, so that readers see all of them under the new id at
+Messages, runs, node executions and more refer to `sessions.id`, so that readers see all of them under the new id at
 once. Two things follow in pages, the first of them in the same transaction: memory uses, which may be of a session that
 is not stored and name it by its id, and the versions of messages, so that repairs write every chunk with the new id.
 Until then stores are asked under both ids. The sweeper does what a crash leaves.
@@ -76,6 +76,8 @@ def _go_on(db: OrmSession, services: Services, session: SessionRow, now: datetim
     after = max(0, left.seq - PAGE)
     # The session's id is part of every chunk's metadata.
     messages.raise_versions(db, session, after=after, to_seq=left.seq)
+    for hooks in services.hooks:
+        hooks.on_versions_raised(db, session, after, left.seq)
     scheduler.mark_edited(db, services, bases, session.session_id, None, now)
     is_done = moved < PAGE and after == 0
     sessions.update(db, session, renamed_seq=after, **(sessions.RENAMED if is_done else {}))

@@ -8,7 +8,6 @@ watch          restarts children that run but do not work
 private        modes of files: other users of the machine read none
 state          the data directory: lock, stack.json, API key, logs; `settings_in_use` for other commands
 compaction     removes what was deleted from the files of the stack; chroma_files: from Chroma's
-backup         `memorybase backup`: a copy of the data while the stack runs; manifest has its checksums
-restore        `memorybase restore DIR`: a backup into a data directory, all or nothing
+restore        puts the files of a restore into the data directory, also after a kill
 child          a whole stack as one child process of a command, such as the demo
 """

@@ -37,7 +37,7 @@ def of_knowledge_base(kb_id: UUID, store: VectorStoreName) -> str:
 
 def store_of(name: str) -> VectorStoreName:
     """The store that has the collection of this name; its URL may be in the settings no more."""
-    fitting = (store for store, facts in VECTOR_STORES.items() if name.endswith(facts.suffix))
+    fitting = (store for store, kind in VECTOR_STORES.items() if name.endswith(kind.suffix))
     return max(fitting, key=lambda store: len(VECTOR_STORES[store].suffix))  # every name ends in the empty suffix
 
 

@@ -26,11 +26,10 @@ from harness.distiller import Model, plain
 from harness.doubles import FakeEmbedders, InMemoryQueue, InMemoryVectors
 from harness.world import World, empty_world
 from memorybase.auth import api_keys
-from memorybase.facts.distill import Outcome, distil_next
+from memorybase.features.facts.job import DISTILL, Outcome, distil_next
 from memorybase.features.memory_map import job as map_job
 from memorybase.features.memory_map.job import MAP
 from memorybase.operations import exposition
-from memorybase.queries.distillations import DISTILL
 from memorybase.services import Services
 from memorybase.settings import Settings
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
-from memorybase.models import Distillation, DistillationUsage, Fact, FactSource, Message
+from memorybase.features.facts.models import Distillation, DistillationUsage, Fact, FactSource
+from memorybase.models import Message
 from memorybase.services import Services
 
 

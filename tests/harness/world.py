@@ -16,6 +16,7 @@ from harness.doubles import AtOnce, FakeEmbedder, FakeEmbedders, InMemoryLocks, 
 from harness.tables import LentDatabase, give_back, lend
 from memorybase import deadlines, features, ids
 from memorybase.database.engine import Database
+from memorybase.features.facts.models import Distillation
 from memorybase.features.memory_map.models import MemoryMap
 from memorybase.ingestion import capture as ingestion
 from memorybase.ingestion import flush as flushing
@@ -28,7 +29,6 @@ from memorybase.models import (
     Capture,
     DeadLetter,
     DeletedMessage,
-    Distillation,
     Generation,
     IdempotencyKey,
     IngestionJob,

@@ -4,9 +4,11 @@ do instead."""
 from __future__ import annotations
 
 import ast
+import io
 import re
 import subprocess
 import sys
+import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -60,7 +62,6 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.standing",
     },
     "flow": {"memorybase.conversation", "memorybase.ingestion", "memorybase.search"},
-    "facts": {"memorybase.facts"},
     # The only part of conversation memory that searches.
     "context": {"memorybase.conversation.context"},
     "memory bases": {"memorybase.memory_bases"},
@@ -107,6 +108,22 @@ SHELLS = {"routes": "api.routes", "page": "api.web.views", "commands": "memoryba
 LOADERS = {"api.routes", "api.web.extension", "memorybase.cli", "memorybase.wiring", "migrations.env", "worker.tasks"}
 # Words of the one contract of all features: settings, and what answers and metrics call their kinds of problems.
 CONTRACT = {"memorybase.operations.problems", "memorybase.settings"}
+# The core has other documents: of this name only imports count.
+ALSO_OF_THE_CORE = {"documents"}
+# Names that are plain words, which comments and texts may say: only identifiers count. With the modules that may have
+# them, most of them for fields of that name in requests and answers of the core.
+PLAIN_WORDS: dict[str, set[str]] = {
+    "backup": {"memorybase.database.sqlite_copy"},  # a call of SQLite
+    "facts": {
+        "api.context_schemas",
+        "api.routes.context",
+        "api.search_schemas",
+        "memorybase.cli.search",
+        "memorybase.conversation.context_report",
+        "memorybase.retention.receipts",
+        "memorybase.sessions.erasure",
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -355,7 +372,7 @@ def misplaced_libraries(module: Module) -> Iterator[str]:
 
 def statements_elsewhere(module: Module) -> Iterator[str]:
     is_home = f"{module.name}.".startswith(tuple(f"{home}." for home in HOMES_OF_SQL))
-    is_of_feature = module.name.startswith("memorybase.features.") and module.name.endswith((".models", ".queries"))
+    is_of_feature = re.match(r"memorybase\.features\.\w+\.(models|queries)(\.|$)", module.name) is not None
     if is_home or is_of_feature:
         return
     for found in imports_of(module):
@@ -391,12 +408,21 @@ def spellings(feature: str) -> re.Pattern[str]:
     )
 
 
+def says(module: Module, feature: str) -> bool:
+    """Whether the source has the feature's name; of one that is a plain word, whether an identifier has it."""
+    wanted = spellings(feature)
+    if feature not in PLAIN_WORDS or not wanted.search(module.source):
+        return wanted.search(module.source) is not None
+    tokens = tokenize.generate_tokens(io.StringIO(module.source).readline)
+    return any(token.type == tokenize.NAME and wanted.search(token.string) for token in tokens)
+
+
 def named_features(module: Module) -> Iterator[str]:
     if module.name in CONTRACT | {"memorybase.features"} or module.name.startswith("migrations."):
         return
-    for name in (each.name for each in EXTENSIONS):
+    for name in {each.name for each in EXTENSIONS} - ALSO_OF_THE_CORE:
         is_own = f"{module.name}.".startswith(f"memorybase.features.{name}.")
-        if not is_own and spellings(name).search(module.source):
+        if not is_own and module.name not in PLAIN_WORDS.get(name, ()) and says(module, name):
             yield (
                 f"{module.path}: only the feature's own folder knows {name}. Call what the feature adds through a "
                 f"field of memorybase/extension.py."
@@ -556,6 +582,7 @@ PLANTED = [
     ("memorybase.models", "features are known in their folders", "from x import MemoryMap"),
     ("memorybase.models", "features are known in their folders", "MEMORY_MAPS = 1"),
     ("api.web.views.playground", "features are known in their folders", "lab_marks = []"),
+    ("memorybase.ingestion.advance", "features are known in their folders", "def new_facts(): ..."),
     (
         "memorybase.ingestion.advance",
         "shells load the list of extensions",
@@ -600,6 +627,8 @@ ALLOWED = [
     ("memorybase.features.webhooks.queries", "import sqlalchemy as sa"),
     ("memorybase.metrics", "JOBS.labels(kind).inc()"),
     ("memorybase.ids", "class Labels: available = True"),
+    ("memorybase.ids", "TEXT = 'two facts'  # the fact"),
+    ("memorybase.sessions.erasure", "facts = 0"),
 ]
 
 

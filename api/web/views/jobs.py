@@ -11,7 +11,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from api.web.job_words import facts_of
+from api.web.job_words import details_of
 from api.web.views.memory_frame import sentence
 from api.web.visits import Visit, Visitor
 from memorybase import errors
@@ -195,7 +195,9 @@ async def _values(visit: Visit) -> dict[str, Any]:
         "causes": CAUSES,
         "running": running.total,
         "queued": queued.total,
-        "facts": {each.id: facts_of(each, workers.get(each.id), running.total, datetime.now(UTC)) for each in listed},
+        "details": {
+            each.id: details_of(each, workers.get(each.id), running.total, datetime.now(UTC)) for each in listed
+        },
         "listed": listed,
         "total": total,
         "following": following,

@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from api.web.audited import recorded_as, without_content
 from api.web.extension import memory_tabs
 from api.web.rendering import UNDO_SECONDS, address, plural
-from api.web.views import memory_facts, memory_messages, memory_overview, memory_settings
+from api.web.views import memory_messages, memory_overview, memory_settings
 from api.web.views.memory_frame import sentence, status_values
 from api.web.visits import Visit, Visitor
 from memorybase import errors
@@ -33,7 +33,6 @@ Tab = Callable[[Visit, MemoryBaseView], Awaitable[Response]]
 TABS: dict[str, Tab] = {
     "overview": memory_overview.show,
     "messages": memory_messages.show,
-    "facts": memory_facts.show,
     "settings": memory_settings.show,
 }
 """What answers each tab of the core. It reads the rest of the address from `visit.request.query_params`."""

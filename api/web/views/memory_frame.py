@@ -79,7 +79,6 @@ def _tabs() -> list[tuple[str, str]]:
     return [
         ("overview", "Overview"),
         ("messages", "Messages"),
-        ("facts", "Facts"),
         *of_features,
         ("settings", "Settings"),
     ]

@@ -1,4 +1,4 @@
-"""The client of OpenAI-compatible endpoints, for summaries and for facts. The key never appears in errors or logs."""
+"""The client of OpenAI-compatible endpoints, for summaries and features. The key never appears in errors or logs."""
 
 from __future__ import annotations
 

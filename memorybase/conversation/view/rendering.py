@@ -264,7 +264,7 @@ def history_text(records: Sequence[Record], prefixes: Prefixes | None = None, *,
     lines: list[str] = []
     for record in records:
         text = _shown_text(record)
-        if record.kind in {"summary", "recall", "standing", "fact"}:
+        if record.kind not in {"history", "predefined"}:
             lines.append(indented(text, faithful=faithful))
         elif record.role in by_role and (text or not record.tool_calls):
             lines.append(f"{by_role[record.role]}: {indented(text, faithful=faithful)}")

@@ -15,9 +15,10 @@ from memorybase.features.webhooks.models import WebhookEndpoint
 from memorybase.features.webhooks.queries import DeadDeliveries
 from memorybase.operations.problems import Fix, FixAction, Problem, ProblemKind, plural
 from memorybase.queries.problems import COUNT_TO
+from memorybase.services import Services
 
 
-def gauges(db: OrmSession) -> list[Gauge]:
+def gauges(db: OrmSession, _services: Services) -> list[Gauge]:
     """How many webhooks work, and how many deliveries wait."""
     return [
         Gauge(

@@ -34,11 +34,11 @@ from memorybase.conversation.session_memory.summary_job import make_summary
 from memorybase.conversation.summarizers.job import SUMMARIZE
 from memorybase.database import clock
 from memorybase.database.engine import Database
+from memorybase.features.facts.models import Fact
 from memorybase.features.memory_map.models import MapPoint, MemoryMap
 from memorybase.models import (
     ApiKey,
     Base,
-    Fact,
     Flow,
     Generation,
     KnowledgeBase,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -13,6 +14,7 @@ from harness.world import World
 from memorybase.caveats import NO_MEMORY_BASE, UNKNOWN_SESSION, WITHIN_SESSION
 from memorybase.conversation import UUID_NIL, Limits, View
 from memorybase.conversation.context import RECALL_HEADING, ContextRequest, RecallOptions, build_context
+from memorybase.conversation.context_lines import ContextLine
 from memorybase.conversation.context_report import ContextReport
 from memorybase.conversation.memory_use import record as uses
 from memorybase.conversation.session_memory.presets import FLOWX_5, FLOWX_6, TOKEN_BUFFER, WINDOW
@@ -21,6 +23,7 @@ from memorybase.conversation.summarizers.job import SUMMARIZE
 from memorybase.conversation.view.budget import MARK
 from memorybase.conversation.view.build import Draft
 from memorybase.errors import InvalidRequest, NotFound, SessionConflict, VectorStoreUnavailable
+from memorybase.extension import ContextSource, Hooks
 
 
 def converse(world: World, session_id: str, *texts: str, **request: Any) -> None:
@@ -407,3 +410,23 @@ def test_resources_of_other_users_are_not_found(world: World, base: UUID) -> Non
         with pytest.raises(NotFound):
             context(world, **fields)
     assert context(world, "unknown").messages == []
+
+
+@pytest.mark.usefixtures("base")
+def test_lines_of_a_feature_are_shown_and_reported_if_the_call_wants_them(world: World) -> None:
+    line = ContextLine(
+        text="Minka is seven", said_at=datetime(2026, 1, 2, tzinfo=UTC), score=0.5, message_ids=[], reported="entry"
+    )
+    source = ContextSource("facts", "fact", "Told:", lambda *_: [line])
+    asked: dict[str, Any] = {"session_id": "new", "end_user_id": "eve", "query": "Minka"}
+    wanted = RecallOptions(lines=["facts"])
+    world.services = replace(world.services, hooks=())
+    without = context(world, **asked, recall=wanted)
+    world.services = replace(world.services, hooks=(Hooks(context_lines=[source]),))
+    unwanted, view = context(world, **asked), context(world, **asked, recall=wanted)
+
+    assert [account(each).facts for each in (without, unwanted, view)] == [(), (), ("entry",)]
+    assert kinds(without) == kinds(unwanted) == ["recall"]
+    assert kinds(view) == ["fact", "recall"]
+    assert view.records[0].text == "Told:\n- Minka is seven [said 2026-01-02]"
+    assert account(view).spent.facts == account(view).tokens_after - account(view).spent.recall > 0

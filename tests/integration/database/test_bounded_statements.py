@@ -117,8 +117,8 @@ class TestDeletion:
         real = memory_bases.delete_rows_of_base
         limits = iter([0])
 
-        def beaten(session: Any, base_id: UUID, *, limit: int) -> bool:
-            return real(session, base_id, limit=next(limits, limit))
+        def beaten(session: Any, limit: int, **which: Any) -> bool:
+            return real(session, **which, limit=next(limits, limit))
 
         monkeypatch.setattr(memory_bases, "delete_rows_of_base", beaten)
         with most_rows_deleted(world) as gone:

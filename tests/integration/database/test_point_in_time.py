@@ -19,7 +19,7 @@ from harness.world import World, build_world
 
 from memorybase.database import migrate
 from memorybase.database.engine import Database
-from memorybase.memory_bases import restore
+from memorybase.features.backup import repair
 from memorybase.models import Message
 
 pytestmark = pytest.mark.slow  # servers are started and stopped
@@ -64,10 +64,10 @@ def texts(world: World) -> list[str]:
     return [str(message.content) for message in world.messages()]
 
 
-def follow(world: World, base: UUID) -> restore.RestoredBase | None:
+def follow(world: World, base: UUID) -> repair.RestoredBase | None:
     """What `memorybase restore --apply` does for a memory base."""
-    restore.unknown_collections(world.services, apply=True)
-    done = restore.restore_base(world.services, base, apply=True)
+    repair.unknown_collections(world.services, apply=True)
+    done = repair.restore_base(world.services, base, apply=True)
     world.settle()
     return done
 

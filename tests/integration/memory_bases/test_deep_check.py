@@ -17,8 +17,8 @@ from typer.testing import CliRunner, Result
 
 from memorybase import cli, wiring
 from memorybase.cli import reconcile as reconcile_cli
-from memorybase.knowledge_bases import registry
-from memorybase.knowledge_bases.documents import NewDocument
+from memorybase.features.documents import knowledge
+from memorybase.features.documents.documents import NewDocument
 from memorybase.memory_bases import reconcile, regenerate
 from memorybase.memory_bases.deep_check import DeepResult, check_memory_base
 from memorybase.search.request import SearchRequest
@@ -54,8 +54,8 @@ class TestDamage:
         base = filled(world)
         world.say("t", "one", "two")
         world.settle()
-        registry.create(world.services, world.user_id, name="notes")
-        registry.add_documents(world.services, world.user_id, "notes", [NewDocument(f"note {n}") for n in range(5)])
+        knowledge.create(world.services, world.user_id, name="notes")
+        knowledge.add_documents(world.services, world.user_id, "notes", [NewDocument(f"note {n}") for n in range(5)])
         said = run(world, monkeypatch).output
         assert f"deep check of {base}: ok, 7 chunks read" in said
         assert "deep check of knowledge base notes: ok, 5 chunks read" in said
@@ -74,8 +74,8 @@ class TestDamage:
         damaged, gone, intact = filled(world), world.new_base(), world.new_base()
         world.vectors.damage(world.ref(damaged), sorted(world.stored(damaged))[:2])
         world.vectors.delete_collection(world.ref(gone).name)
-        registry.create(world.services, world.user_id, name="two notes")
-        registry.add_documents(world.services, world.user_id, "two notes", [NewDocument("one"), NewDocument("two")])
+        knowledge.create(world.services, world.user_id, name="two notes")
+        knowledge.add_documents(world.services, world.user_id, "two notes", [NewDocument("one"), NewDocument("two")])
         (notes,) = [each.ref for each in world.vectors.list_collections() if each.ref.name.startswith("knowledge-")]
         world.vectors.damage(notes, list(world.vectors.records(notes))[:1])
         said = run(world, monkeypatch)

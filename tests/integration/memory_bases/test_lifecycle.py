@@ -25,6 +25,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock
+from memorybase.features.documents import knowledge
 from memorybase.ingestion import job_runner
 from memorybase.ingestion.settlement import Settlement
 from memorybase.knowledge_bases import registry
@@ -792,7 +793,7 @@ def test_a_name_with_path_segments_is_refused(world: World, subtests: pytest.Sub
                 manage.update_memory_base(world.services, world.user_id, base, {"name": name})
             assert refused.value.field == "name"
             with pytest.raises(errors.InvalidRequest):
-                registry.create(world.services, world.user_id, name=name)
+                knowledge.create(world.services, world.user_id, name=name)
     assert len(world.vectors.names()) == 1
 
 
@@ -804,7 +805,7 @@ def test_no_name_becomes_a_path(world: World) -> None:
     for name in names:
         base = world.new_base(name=name, kb_name=f"{name} of a base")
         manage.update_memory_base(world.services, world.user_id, base, {"name": f"{name} renamed"})
-        registry.create(world.services, world.user_id, name=name)
+        knowledge.create(world.services, world.user_id, name=name)
     with world.services.database.reading() as db:
         entries = {str(entry.id) for entry in db.scalars(sa.select(KnowledgeBase))}
     assert {path.name for path in folder.iterdir()} == entries

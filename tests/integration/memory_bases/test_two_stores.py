@@ -11,9 +11,9 @@ from harness.doubles import InMemoryVectors
 from harness.world import World
 
 from memorybase import errors
-from memorybase.knowledge_bases import registry
-from memorybase.knowledge_bases.documents import NewDocument
-from memorybase.knowledge_bases.registry import DocumentQuery
+from memorybase.features.documents import knowledge
+from memorybase.features.documents.documents import NewDocument
+from memorybase.features.documents.knowledge import DocumentQuery
 from memorybase.memory_bases import consistency, orphans, regenerate
 from memorybase.memory_bases.deletion import delete_memory_base
 from memorybase.models import Heartbeat
@@ -156,17 +156,17 @@ def test_jobs_that_one_store_fails_do_not_fail_the_other(both: World, pgvector: 
 
 
 def test_an_ordinary_knowledge_base_is_moved_by_a_rebuild(both: World, pgvector: InMemoryVectors) -> None:
-    registry.create(both.services, both.user_id, name="notes")
-    registry.add_documents(both.services, both.user_id, "notes", [NewDocument(text) for text in TEXTS])
+    knowledge.create(both.services, both.user_id, name="notes")
+    knowledge.add_documents(both.services, both.user_id, "notes", [NewDocument(text) for text in TEXTS])
     choose(both, "pgvector")
 
     def nearest() -> set[str]:
         query = DocumentQuery(query=TEXTS[0], top_k=3)
-        return {hit.snippet for hit in registry.search(both.services, both.user_id, "notes", query).results}
+        return {hit.snippet for hit in knowledge.search(both.services, both.user_id, "notes", query).results}
 
     assert nearest() == set(TEXTS)
     assert pgvector.names() == []
-    registry.rebuild(both.services, both.user_id, "notes")
+    knowledge.rebuild(both.services, both.user_id, "notes")
 
     assert nearest() == set(TEXTS)
     assert (len(pgvector.names()), both.vectors.names()) == (1, [])

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import deadlines
 from memorybase.auth import api_keys
 from memorybase.database import clock
+from memorybase.features.facts.models import Distillation
 from memorybase.features.memory_map.models import MemoryMap
 from memorybase.features.webhooks.models import WebhookDelivery, WebhookEndpoint
 from memorybase.memory_bases import deletion, regenerate
@@ -24,7 +25,6 @@ from memorybase.models import (
     Chat,
     ChatMemory,
     DeletedMessage,
-    Distillation,
     Generation,
     Heartbeat,
     IdempotencyKey,

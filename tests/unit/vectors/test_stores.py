@@ -14,7 +14,7 @@ from harness.rows import each_row
 from memorybase import wiring
 from memorybase.errors import CollectionMissing, VectorStoreUnavailable
 from memorybase.settings import Settings
-from memorybase.vector_stores import VECTOR_STORES, VectorStoreFacts, VectorStoreName
+from memorybase.vector_stores import VECTOR_STORES, VectorStoreKind, VectorStoreName
 from memorybase.vectors import collection_names
 from memorybase.vectors.store import CollectionRef, VectorRecord
 from memorybase.vectors.stores import VectorStores, store_named, store_names
@@ -55,7 +55,7 @@ class WithQdrant(Settings):
     ],
 )
 def test_a_third_vector_store_is_known_by_its_entry(given: dict[str, Any], stores: tuple[str, ...]) -> None:
-    qdrant = VectorStoreFacts(label="Qdrant", url="qdrant_url", suffix=".qdrant", value_bytes=4)
+    qdrant = VectorStoreKind(label="Qdrant", url="qdrant_url", suffix=".qdrant", value_bytes=4)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(VECTOR_STORES, "qdrant", qdrant)  # type: ignore[misc, arg-type]
         settings = WithQdrant(**given)

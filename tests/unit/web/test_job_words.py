@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.rows import each_row
 
-from api.web.job_words import facts_of
+from api.web.job_words import details_of
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -46,9 +46,9 @@ def job(**values: Any) -> Any:
 def test_a_row_says_what_its_job_does_or_waits_for(
     values: dict[str, Any], worker: str | None, running: int, said: list[str]
 ) -> None:
-    assert facts_of(job(**values), worker, running, NOW) == said
+    assert details_of(job(**values), worker, running, NOW) == said
 
 
 def test_a_postponed_job_says_when_it_is_tried_again() -> None:
     later = job(attempts=2, error="The store is away", available_at=NOW + timedelta(minutes=5, seconds=30))
-    assert facts_of(later, None, 1, NOW) == ["attempt 2", "The store is away", "next attempt in 5 min"]
+    assert details_of(later, None, 1, NOW) == ["attempt 2", "The store is away", "next attempt in 5 min"]

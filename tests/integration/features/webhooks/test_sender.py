@@ -373,7 +373,7 @@ def test_the_metrics_say_how_many_webhooks_fail_and_how_many_deliveries_wait(wor
 
     deliver(world, first_fails)
     with world.services.database.reading() as db:
-        by_state, pending = (gauge.values for gauge in health.gauges(db))
+        by_state, pending = (gauge.values for gauge in health.gauges(db, world.services))
     assert by_state == {"working": 1, "failing": 1, "disabled": 1}
     assert pending == {"": 1}
 

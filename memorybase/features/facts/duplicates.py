@@ -1,0 +1,63 @@
+"""Whether two facts say the same, and whether one may correct the other."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorybase.features.facts.checks import numbers_of
+from memorybase.keyword_index import scripts
+from memorybase.keyword_index.analyzer import Analyzer
+from memorybase.keyword_index.languages import Language
+
+MIN_SIMILARITY = 0.95  # of two facts that say the same in other words
+MIN_SHARED = 1 / 3  # of the words of a fact, by what corrects it
+_NEGATIONS = frozenset(
+    {"no", "not", "never", "none", "nothing", "without", "cannot", "don't", "doesn't", "didn't", "isn't", "won't"}
+)
+
+
+def key_of(who: str, what: str) -> bytes:
+    """Equal for facts whose words are the same, whatever their case and punctuation."""
+    return hashlib.sha256(" ".join([*_words(who), "|", *_words(what)]).encode()).digest()
+
+
+def is_duplicate(
+    what: str,
+    vector: NDArray[np.float32] | None,
+    other_what: str,
+    other_vector: NDArray[np.float32] | None,
+    analyzer: Analyzer,
+) -> bool:
+    """Whether two facts nearly say the same. Other numbers or a negation make another fact, however near it is."""
+    if vector is None or other_vector is None or vector.shape != other_vector.shape:
+        return False
+    language = analyzer.of(f"{what} {other_what}").known
+    if numbers_of(what, language) != numbers_of(other_what, language):
+        return False
+    if _negations(what, language) != _negations(other_what, language):
+        return False
+    return float(vector @ other_vector) >= MIN_SIMILARITY
+
+
+def may_correct(who: str, what: str, other_who: str, other_what: str, analyzer: Analyzer) -> bool:
+    """Whether a fact is about the same thing as the one that the model says it corrects, and says something else."""
+    analyzer = analyzer.of(f"{other_what} {what}")
+    others = {*analyzer.terms(other_what), *analyzer.terms(other_who)}
+    shared = others & {*analyzer.terms(what), *analyzer.terms(who)}
+    return key_of(who, what) != key_of(other_who, other_what) and len(shared) >= MIN_SHARED * len(others)
+
+
+def _words(text: str) -> list[str]:
+    return scripts.WORD.findall(scripts.without_marks(scripts.normal(text)).casefold())
+
+
+def _negations(text: str, language: Language | None) -> Collection[str]:
+    """Negations in a text: for English the words, for another language whether there is any, since their forms
+    differ."""
+    if language is not None:
+        return ["denied"] if language.denial.search(language.folded(scripts.normal(text))) else []
+    return _NEGATIONS.intersection(_words(text.replace("\u2019", "'")))

@@ -1,0 +1,77 @@
+"""The job that distils a session's messages, in a worker.
+
+A worker claims the session that has waited longest, asks the model about one batch while no transaction is open, and
+stores the facts that pass the checks. Facts and cursor change in one transaction, which compares the claim's version:
+an edit or deletion of a message, another worker, and turning distillation off change it. Then nothing is stored, so
+facts are stored once, whatever process is killed.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+from memorybase.conversation.summarizers import chat_completions
+from memorybase.conversation.summarizers.chat_completions import ChatEndpoint, EndpointUnavailable
+from memorybase.database import clock
+from memorybase.features.facts import batch as batches
+from memorybase.features.facts import claim as claims
+from memorybase.features.facts.ask import ask
+from memorybase.features.facts.checks import AnswerRefused, Checked
+from memorybase.features.facts.claim import MAX_ATTEMPTS
+from memorybase.features.facts.queries import distillations
+from memorybase.features.facts.store import embed, store
+from memorybase.keyword_index.analyzer import analyzer
+from memorybase.services import Services, Task
+
+DISTILL = Task("memorybase.distill")  # a worker looks for sessions that are pending
+
+
+class Outcome(Enum):
+    """Result of one call of `distil_next`."""
+
+    NOTHING_PENDING = auto()
+    STORED = auto()
+    OUTDATED = auto()  # the messages changed meanwhile; they are pending again
+    REFUSED = auto()  # the answer was useless
+    UNAVAILABLE = auto()  # the endpoint was
+    WAITS = auto()  # for the next day
+
+
+def enqueue_due(services: Services) -> int:
+    """Notify workers if a session is pending: a notification or a worker was lost, or a pause is over."""
+    if services.settings.distiller == "none":
+        return 0
+    with services.database.reading() as db:
+        is_due = distillations.due(db, clock.now(db))
+    return services.queue.notify(DISTILL) if is_due else 0
+
+
+def distil_next(services: Services, endpoint: ChatEndpoint) -> Outcome:
+    """Distil one batch of the session that has waited longest."""
+    claim = claims.take(services)
+    if claim is None:
+        return Outcome.NOTHING_PENDING
+    words = analyzer(services.settings.keyword_language)
+    with services.database.reading() as db:
+        batch = batches.gated(batches.read(db, claim.row, attempts=min(claim.row.attempts, MAX_ATTEMPTS)), words)
+    if not batch.is_worth_asking:
+        return _outcome(is_stored=store(services, claim, batch, Checked(), {}))
+    known = batches.known_facts(batch, words)
+    batch = batches.fitted(batch, known, chat_completions.INPUT_TOKENS)
+    try:
+        checked = ask(services, claim, endpoint, batch, known)
+    except EndpointUnavailable as error:
+        claims.put_off(services, claim, error)
+        return Outcome.UNAVAILABLE
+    except AnswerRefused as refused:
+        claims.refuse(services, claim, batch, refused.reason)
+        return Outcome.REFUSED
+    if checked is None:
+        claims.wait(services, claim)
+        return Outcome.WAITS
+    vectors = embed(services, claim.row.memory_base_id, checked.accepted)
+    return _outcome(is_stored=store(services, claim, batch, checked, vectors, endpoint.model))
+
+
+def _outcome(*, is_stored: bool) -> Outcome:
+    return Outcome.STORED if is_stored else Outcome.OUTDATED
