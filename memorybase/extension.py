@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 
     from api.extension import Routes
     from api.web.extension import Pages
+    from memorybase.calls import Call, Effect
     from memorybase.cli.extension import Commands
     from memorybase.events import Event
     from memorybase.operations.problems import Problem
+    from memorybase.queries.due_steps import Condition
     from memorybase.queries.timestamps import Limit
     from memorybase.services import Services, Task
+    from memorybase.sessions.receipts import Remainder
+    from memorybase.settings import Settings
 
     WorkerTask = Callable[[Services, UUID, Callable[[], object]], object]
     """What a worker does with the id of a task. It calls its last argument now and then, which ingests what waits."""
@@ -57,16 +61,28 @@ class Hooks:
     problems: Callable[[OrmSession, UUID], Sequence[Problem]] = _nothing
     gauges: Callable[[OrmSession], Sequence[Gauge]] = _nothing
     limits: Callable[[Services], Iterable[Limit]] = _nothing
+    remainders: Callable[[Services], Sequence[Remainder]] = _nothing
+    call_log: CallLog | None = None
     steps: Sequence[Step] = ()
     tasks: Mapping[Task, WorkerTask] = field(default_factory=dict)
     background: Sequence[Background] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class CallLog:
+    """A record of calls. `keeps`: whether of this effect; `recorder`: what writes the entry of a change in the first
+    transaction that the change commits; `write`: writes one in a transaction of its own."""
+
+    keeps: Callable[[Settings, Effect], bool]
+    recorder: Callable[[Call], Callable[[OrmSession], object]]
+    write: Callable[[Services, Call], object]
+
+
 class Pace(StrEnum):
     """Which of the sweeper's passes run a step.
 
-    DUE: those for which `due_steps` finds work. EVERY: each one. RESTING: none for half a minute after the step found
-    nothing. SELDOM: none for ten minutes.
+    DUE: those for which `due_steps` finds work, of a feature's step by its `is_due`. EVERY: each one. RESTING: none
+    for half a minute after the step found nothing. SELDOM: none for ten minutes.
     """
 
     DUE = "due"
@@ -86,6 +102,7 @@ class Step:
     run: Callable[[Services], int]
     pace: Pace = Pace.RESTING
     full: int | None = None
+    is_due: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)

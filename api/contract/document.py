@@ -135,7 +135,6 @@ TAGS: list[dict[str, Any]] = [
     {"name": "portability", "description": "Export and import of everything captured, as JSON lines."},
     {"name": "workers", "description": "What the workers of the installation hold."},
     {"name": "keys", "description": "API keys, their scopes and limits."},
-    {"name": "audit", "description": "Who changed or read what, when, and from where."},
     {"name": "sign-in", "description": "Links that sign a browser in to the web page."},
     {"name": "health", "description": "Liveness and readiness, without a key."},
     {"name": "metrics", "description": "Metrics for Prometheus."},

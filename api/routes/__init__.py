@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from api.routes import (
-    audit,
     chat_memories,
     context,
     dead_letters,
@@ -53,7 +52,6 @@ ROUTERS = (
     knowledge_bases.router,
     keys.router,
     usage.router,
-    audit.router,
     workers.router,
     sign_in.router,
     metrics.router,

@@ -13,7 +13,6 @@ from memorybase_client import errors as client_errors
 
 from memorybase import __version__, errors
 from memorybase.cli import (
-    audit,
     backup,
     dead_letters,
     doctor,
@@ -86,7 +85,6 @@ COMMANDS: dict[str, dict[str, Callable[..., object] | typer.Typer]] = {
     "Access and retention": {
         "keys": keys.app,
         "quotas": quotas.app,
-        "audit": audit.app,
         "retention": retention.retention,
     },
     "Operation": {

@@ -1,7 +1,6 @@
 """Tables and constraints, without logic, for SQLite and PostgreSQL.
 
     accounts       users, API keys, links to the web page, requests that may be repeated
-    audit          the audit log and the head of its hash chain
     sessions       flows, sessions, runs, messages, the keyword index
     curation       changes of single messages, deleted messages that can be restored
     memory_bases   memory bases, generations, the progress of each session
@@ -22,7 +21,6 @@ else after it.
 from __future__ import annotations
 
 from memorybase.models.accounts import ApiKey, IdempotencyKey, User, WebTicket
-from memorybase.models.audit import AuditChain, AuditEntry
 from memorybase.models.base import (
     ACTIVE_STATES,
     ID_LENGTH,
@@ -84,8 +82,6 @@ __all__ = [
     "MODEL_LENGTH",
     "NAME_LENGTH",
     "ApiKey",
-    "AuditChain",
-    "AuditEntry",
     "Base",
     "BigId",
     "Capture",

@@ -12,7 +12,6 @@ from datetime import timedelta
 from functools import partial
 
 from memorybase import errors, idempotency
-from memorybase.audit import chain
 from memorybase.conversation.node_object_memory import node_memory as node_objects
 from memorybase.conversation.summarizers import job as summary_job
 from memorybase.database import clock
@@ -89,10 +88,10 @@ class Agenda:
     def __init__(self, now: float) -> None:
         self._from = {"requeued": now}  # a step is left out until then
 
-    def leave(self, due: Collection[str], now: float) -> set[str]:
+    def leave(self, steps: Iterable[Step], due: Collection[str], now: float) -> set[str]:
         """The steps that a pass leaves out, by those that have work."""
         resting = {name for name, at in self._from.items() if at > now}
-        return resting | (due_steps.NAMES - set(due))
+        return resting | {step.name for step in steps if step.pace is Pace.DUE and step.name not in due}
 
     def rest(self, steps: Iterable[Step], report: SweepReport, now: float) -> None:
         """Leave out what found nothing for a while."""
@@ -108,9 +107,10 @@ class Agenda:
 
 
 def due_now(services: Services) -> set[str]:
-    """The steps of `due_steps` that have work. Raises DatabaseUnavailable."""
+    """The steps at the pace DUE that have work. Raises DatabaseUnavailable."""
+    added = {step.name: step.is_due for hooks in services.hooks for step in hooks.steps if step.is_due is not None}
     with services.database.reading(snapshot=False) as db:
-        return due_steps.find(db, clock.now(db))
+        return due_steps.find(db, clock.now(db), added)
 
 
 def steps_of(services: Services) -> list[Step]:
@@ -147,8 +147,6 @@ def steps_of(services: Services) -> list[Step]:
         Step("requests_forgotten", idempotency.delete_expired, Pace.SELDOM),
         Step("node_memory", node_objects.enqueue_clean_up),
         Step("jobs_deleted", delete_old, Pace.SELDOM, DELETE_LIMIT),
-        Step("audit_sealed", chain.seal, Pace.DUE),
-        Step("audit_pruned", chain.prune, Pace.SELDOM),
         Step("quotas_recounted", counting.recount),
         Step("quota_windows_deleted", counting.forget_windows, Pace.SELDOM),
     ]

@@ -26,6 +26,6 @@ timestamps                             times that lie too far ahead
 knowledge_bases                        knowledge bases and their documents
 credentials, key_limits                users, API keys, sign-in links; the owner of what a limited key names
 facts, standing_statements             facts distilled from messages; standing statements
-audit_entries, quota_counters, idempotency_keys
+quota_counters, idempotency_keys
 exports                                the rows of an export, in pages
 """

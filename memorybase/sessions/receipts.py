@@ -113,10 +113,7 @@ def remaining(services: Services) -> list[Remainder]:
         found.append(Remainder("write_ahead_log", "Texts and ids in SQLite's write-ahead log, for a minute."))
     if not services.database.is_sqlite or "pgvector" in stores:
         found.append(Remainder("dead_rows", DEAD_ROWS))
-    if settings.audit != "off":
-        days = settings.audit_retention_days
-        until = f"for {days} days" if days else "for ever"
-        found.append(Remainder("audit_log", f"Ids of calls in the audit log, also the end user's, {until}."))
+    found += [each for hooks in services.hooks for each in hooks.remainders(services)]
     found.append(Remainder("backups", "Everything in backups and exports, until you delete them."))
     return found
 

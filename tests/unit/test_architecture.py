@@ -50,8 +50,8 @@ LAYERS: dict[str, set[str]] = {
     "services": {"memorybase.extension", "memorybase.services"},
     "queries": {"memorybase.queries"},
     "indexes": {
-        "memorybase.audit",
         "memorybase.auth",
+        "memorybase.calls",
         "memorybase.events",
         "memorybase.idempotency",
         "memorybase.keyword_index",
@@ -105,8 +105,9 @@ EXCEPTIONS = {
 SHELLS = {"routes": "api.routes", "page": "api.web.views", "commands": "memorybase.cli"}
 # Who loads the list of extensions.
 LOADERS = {"api.routes", "api.web.extension", "memorybase.cli", "memorybase.wiring", "migrations.env", "worker.tasks"}
-# Words of the one contract of all features: settings, and what answers and metrics call their kinds of problems.
-CONTRACT = {"memorybase.operations.problems", "memorybase.settings"}
+# Words of the one contract of all features: settings, what answers and metrics call their kinds of problems, and what
+# receipts of erasures call the parts in which something stays.
+CONTRACT = {"memorybase.operations.problems", "memorybase.sessions.receipts", "memorybase.settings"}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from api.web.audited import without_content
+from api.web.calls import without_content
 from api.web.rendering import address
 from api.web.visits import Visit, Visitor
 from memorybase import errors

@@ -17,12 +17,12 @@ from harness.chaos.clients import Kept
 from harness.chaos.history import History
 from harness.index import stored_postings, wanted_postings
 from memorybase import errors
-from memorybase.audit import chain
 from memorybase.database.engine import Database
+from memorybase.features.audit_log import chain
+from memorybase.features.audit_log.models import AuditEntry
 from memorybase.features.memory_map.models import MapPoint, MemoryMap
 from memorybase.models import (
     ACTIVE_STATES,
-    AuditEntry,
     Capture,
     DeadLetter,
     Distillation,

@@ -1,8 +1,7 @@
-"""`memorybase keys`, `memorybase quotas` and `memorybase audit` on a database without a running stack."""
+"""`memorybase keys` and `memorybase quotas` on a database without a running stack."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +12,9 @@ from harness.world import empty_world
 from typer.testing import CliRunner, Result
 
 from memorybase import cli, ids
-from memorybase.audit import chain
 from memorybase.auth import api_keys
-from memorybase.models import ApiKey, AuditEntry
+from memorybase.features.audit_log.models import AuditEntry
+from memorybase.models import ApiKey
 from memorybase.services import Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings
@@ -56,28 +55,6 @@ def test_a_limited_key_is_created_listed_and_rotated(services: Services) -> None
         keys = {str(key): None for key in db.scalars(sa.select(ApiKey.id))}
     assert [(row.operation, row.via) for row in stored] == [("keys create", "cli"), ("keys rotate", "cli")]
     assert all(row.objects["key_id"] in keys for row in stored)
-
-
-def test_the_chain_is_verified_and_exported(services: Services) -> None:
-    run(services, "keys", "create", "one")
-    run(services, "keys", "create", "two")
-    chain.seal(services)
-    verified = run(services, "audit", "verify").stdout
-    assert "entries 2, seq 1 to 2, not sealed yet 0" in verified
-    lines = [json.loads(line) for line in run(services, "audit", "export", "--after-seq", "1").stdout.splitlines()]
-    assert [(line["seq"], line["operation"]) for line in lines] == [(2, "keys create")]
-    noted = next(line.split()[-1] for line in verified.splitlines() if line.startswith("last hash"))
-    run(services, "audit", "verify", "--seq", "2", "--hash", noted)
-    run(services, "audit", "verify", "--seq", "2", "--hash", "00" * 32, code=1)
-
-
-def test_a_broken_chain_is_exit_code_1(services: Services) -> None:
-    run(services, "keys", "create", "one")
-    chain.seal(services)
-    with services.database.transaction() as db:
-        db.execute(sa.text("DROP TRIGGER audit_entries_sealed"))
-        db.execute(sa.update(AuditEntry).values(operation="keys list"))
-    assert "broken at seq 1" in run(services, "audit", "verify", code=1).output
 
 
 def test_quotas_are_set_shown_and_recorded(services: Services) -> None:

@@ -18,11 +18,12 @@ from datetime import UTC, timedelta
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.audit.record import Actor, values_of
+from memorybase.calls import Actor
 from memorybase.database import clock
 from memorybase.database.engine import Database
-from memorybase.queries import audit_entries
-from memorybase.queries.audit_entries import Ends, Row
+from memorybase.features.audit_log import queries
+from memorybase.features.audit_log.queries import Ends, Row
+from memorybase.features.audit_log.recording import values_of
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -74,12 +75,12 @@ def hash_of(previous: bytes, entry: Row) -> bytes:
 def seal(services: Services) -> int:
     """Append entries to the chain, and return their number. Only one sweeper does so at a time."""
     with services.database.reading(snapshot=False) as db:
-        if not audit_entries.unsealed_entries(db, at_most=1):
+        if not queries.unsealed_entries(db, at_most=1):
             return 0
     done = 0
     while done < SEAL_LIMIT:
         with services.database.transaction() as db:
-            ends = audit_entries.lock_chain(db)
+            ends = queries.lock_chain(db)
             sealed = 0 if ends is None else _seal_batch(db, ends)
         done += sealed
         if sealed < SEAL_BATCH:
@@ -90,13 +91,13 @@ def seal(services: Services) -> int:
 def _seal_batch(db: OrmSession, ends: Ends) -> int:
     seq, digest = ends.seq, ends.hash
     seals: list[tuple[int, int, bytes]] = []
-    for entry in audit_entries.unsealed_entries(db, at_most=SEAL_BATCH):
+    for entry in queries.unsealed_entries(db, at_most=SEAL_BATCH):
         seq += 1
         digest = hash_of(digest, entry._replace(seq=seq))
         seals.append((entry.id, seq, digest))
     if seals:
-        audit_entries.seal_entries(db, seals)
-        audit_entries.save_chain(db, seq=seq, hash=digest)
+        queries.seal_entries(db, seals)
+        queries.save_chain(db, seq=seq, hash=digest)
         # Whoever keeps the log lines elsewhere can tell a chain that was computed anew: `audit verify --hash`.
         log.info("audit_sealed", seq=seq, hash=digest.hex(), entries=len(seals))
     return len(seals)
@@ -109,19 +110,19 @@ def prune(services: Services) -> int:
         return 0
     with services.database.reading() as db:
         before = clock.now(db) - timedelta(days=days)
-        ends = audit_entries.chain_ends(db)
-        oldest = [] if ends is None else audit_entries.sealed_entries(db, after=ends.pruned_seq, at_most=1)
+        ends = queries.chain_ends(db)
+        oldest = [] if ends is None else queries.sealed_entries(db, after=ends.pruned_seq, at_most=1)
     if not oldest or oldest[0].at >= before - PRUNE_EVERY:
         return 0
     with services.database.transaction() as db:
-        ends = audit_entries.lock_chain(db)
-        last = ends and audit_entries.prunable(db, after=ends.pruned_seq, before=before, at_most=PRUNE_BATCH)
+        ends = queries.lock_chain(db)
+        last = ends and queries.prunable(db, after=ends.pruned_seq, before=before, at_most=PRUNE_BATCH)
         if last is None or last.seq is None or last.hash is None:
             return 0
-        audit_entries.save_chain(db, pruned_seq=last.seq, pruned_hash=last.hash)
-        deleted = audit_entries.delete_through(db, last.seq)
+        queries.save_chain(db, pruned_seq=last.seq, pruned_hash=last.hash)
+        deleted = queries.delete_through(db, last.seq)
         checkpoint = {"through_seq": last.seq, "hash": last.hash.hex(), "entries": deleted}
-        audit_entries.insert_entry(db, values_of(Actor("sweeper"), "prune", "prune_audit_log", checkpoint))
+        queries.insert_entry(db, values_of(Actor("sweeper"), "prune", "prune_audit_log", checkpoint))
     log.info("audit_pruned", seq=last.seq, entries=deleted)
     return deleted
 
@@ -132,14 +133,14 @@ def verify(database: Database, *, seq: int | None = None, expected: str | None =
     Raises NotReady without the chain's row.
     """
     with database.reading() as db:
-        ends = audit_entries.chain_ends(db)
+        ends = queries.chain_ends(db)
         if ends is None:
             raise errors.NotReady("The audit log has no chain. Run: memorybase migrate")
         check = _Check(ends, seq, expected)
         for entry in _sealed(db, ends.pruned_seq):
             if not check.take(entry):
                 break
-        unsealed = audit_entries.count_unsealed(db)
+        unsealed = queries.count_unsealed(db)
     check.finish(unsealed)
     return Verification(
         check.entries, ends.pruned_seq + 1, check.seq, check.digest.hex(), unsealed, check.broken_seq, check.reason
@@ -147,7 +148,7 @@ def verify(database: Database, *, seq: int | None = None, expected: str | None =
 
 
 def _sealed(db: OrmSession, after: int) -> Iterator[Row]:
-    while entries := audit_entries.sealed_entries(db, after=after, at_most=VERIFY_BATCH):
+    while entries := queries.sealed_entries(db, after=after, at_most=VERIFY_BATCH):
         yield from entries
         after = entries[-1].seq or after
 

@@ -14,11 +14,11 @@ from harness.world import World
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.audit import chain, record
-from memorybase.audit.record import Actor, Recorder
+from memorybase.calls import Actor, Call, Effect
 from memorybase.database import clock
-from memorybase.models import AuditChain, AuditEntry
-from memorybase.queries import audit_entries
+from memorybase.features.audit_log import chain, queries, recording
+from memorybase.features.audit_log.models import AuditChain, AuditEntry
+from memorybase.features.audit_log.recording import Recorder
 
 SQLITE_GUARDS = ("audit_entries_sealed", "audit_entries_kept")
 
@@ -26,7 +26,8 @@ SQLITE_GUARDS = ("audit_entries_sealed", "audit_entries_kept")
 def note(world: World, *operations: str, **fields: Any) -> None:
     actor = Actor("api", user_id=world.user_id, address="192.0.2.7", person="Zoë 🔑", **fields)
     for operation in operations:
-        record.write(world.services, actor, "change", operation, {"flow_id": "support", "ids_ids": ["a", "b"]})
+        objects = {"flow_id": "support", "ids_ids": ["a", "b"]}
+        recording.write(world.services, Call(actor, Effect.CHANGE, operation, objects))
 
 
 def tamper(world: World, change: Callable[[OrmSession], object]) -> None:
@@ -77,7 +78,7 @@ def test_an_entry_that_is_committed_late_is_sealed_later(world: World) -> None:
         db.execute(sa.update(AuditEntry).where(AuditEntry.id == first.id).values(id=second.id + 10))
     chain.seal(world.services)
     with world.services.database.transaction() as db:  # an id below those that are sealed
-        audit_entries.insert_entry(db, {"id": first.id, **record.values_of(Actor("cli"), "change", "late", {})})
+        queries.insert_entry(db, {"id": first.id, **recording.values_of(Actor("cli"), "change", "late", {})})
     assert chain.seal(world.services) == 1
     assert [(entry.seq, entry.operation) for entry in entries(world)] == [(3, "late"), (1, "two"), (2, "one")]
     assert chain.verify(world.services.database).is_intact
@@ -123,8 +124,8 @@ def test_a_removed_an_inserted_and_a_cut_off_entry_are_found(world: World) -> No
     assert chain.verify(world.services.database).broken_seq == 5
     tamper(world, lambda db: db.execute(sa.delete(AuditEntry).where(AuditEntry.seq == 3)))
     assert chain.verify(world.services.database).broken_seq == 3
-    forged = {"seq": 3, "hash": bytes(32), **record.values_of(Actor("api"), "change", "forged", {})}
-    tamper(world, lambda db: audit_entries.insert_entry(db, forged))
+    forged = {"seq": 3, "hash": bytes(32), **recording.values_of(Actor("api"), "change", "forged", {})}
+    tamper(world, lambda db: queries.insert_entry(db, forged))
     assert chain.verify(world.services.database).broken_seq == 3
 
 
@@ -262,7 +263,7 @@ def test_the_sweeper_seals_and_prunes(world: World) -> None:
 @pytest.mark.both_databases
 def test_an_entry_is_rolled_back_with_its_change(world: World) -> None:
     database = world.services.database
-    with database.before_commit(Recorder(Actor("api"), "change_something", {})):
+    with database.before_commit(Recorder(Call(Actor("api"), Effect.CHANGE, "change_something", {}))):
         with pytest.raises(RuntimeError), database.transaction():
             raise RuntimeError
         assert entries(world) == []
@@ -277,7 +278,9 @@ def test_an_entry_is_rolled_back_with_its_change(world: World) -> None:
 
 def test_a_change_fails_if_its_entry_cannot_be_written(world: World) -> None:
     before = flows(world)
-    recorder = Recorder(Actor("api"), "create_flow", {"other_id": object()})  # JSON has nothing for it
+    recorder = Recorder(
+        Call(Actor("api"), Effect.CHANGE, "create_flow", {"other_id": object()})
+    )  # JSON has nothing for it
     with world.services.database.before_commit(recorder), pytest.raises((TypeError, sa.exc.StatementError)):
         world.new_flow()
     assert flows(world) == before

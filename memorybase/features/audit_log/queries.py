@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database import clock, engine, records
 from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
 from memorybase.database.upsert import core, rows_affected
-from memorybase.models import AuditChain, AuditEntry
+from memorybase.features.audit_log.models import AuditChain, AuditEntry
 
 _ENTRIES, _CHAIN = core(AuditEntry), core(AuditChain)
 _INSERT = sa.insert(_ENTRIES).inline()  # without asking for the id
@@ -71,6 +71,7 @@ _SEAL = (
     .where(_ENTRIES.c.id == sa.bindparam("row_id"))
     .values(seq=sa.bindparam("next_seq"), hash=sa.bindparam("next_hash"))
 )
+IS_UNSEALED = sa.select(_ENTRIES.c.id).where(_ENTRIES.c.seq.is_(None)).exists()
 _SEALED = _ROWS.where(_ENTRIES.c.seq > sa.bindparam("after")).order_by(_ENTRIES.c.seq).limit(sa.bindparam("at_most"))
 
 

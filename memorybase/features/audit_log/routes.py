@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Query, Request
@@ -10,19 +10,23 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from api.admission import Work, admission_of
-from api.auditing import Audit
-from api.contract.lines import JSON_LINES, LINES_OF_AUDIT
+from api.contract.lines import JSON_LINES, text_of
 from api.deps import Admin, PageDep, ServicesDep, keyed_router
+from api.extension import Routes
 from api.operations import operation
 from api.routes.portability import STREAM_HEADERS
 from api.schemas import Moment, Name, Until
-from memorybase.audit import entries
-from memorybase.audit.entries import AuditEntryView
-from memorybase.audit.record import Kind
+from memorybase.calls import Effect
 from memorybase.database.paging import MAX_INTEGER, Page
-from memorybase.queries.audit_entries import EntryFilter
+from memorybase.features.audit_log import entries
+from memorybase.features.audit_log.entries import AuditEntryView
+from memorybase.features.audit_log.queries import EntryFilter
+from memorybase.features.audit_log.recording import Kind
+
+LINES: dict[str, Any] = {"content": text_of(JSON_LINES, "AuditEntryView", "JSON lines: one AuditEntryView on each.")}
 
 router = keyed_router("audit")
+ROUTES = Routes(router=router, tag="audit", description="Who changed or read what, when, and from where.")
 
 
 class AuditFilter(BaseModel):
@@ -51,8 +55,8 @@ def list_audit_entries(
     return entries.list_entries(services, caller.user_id, wanted, page)
 
 
-@router.get("/audit/export", response_class=StreamingResponse, responses={200: LINES_OF_AUDIT})
-@operation(audit=Audit.EXPORT)
+@router.get("/audit/export", response_class=StreamingResponse, responses={200: LINES})
+@operation(effect=Effect.READ)
 def export_audit_entries(
     request: Request,
     services: ServicesDep,

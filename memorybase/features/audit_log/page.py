@@ -8,14 +8,15 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
 from api.proxy_user import USER
-from api.web.audited import without_content
+from api.web.calls import without_content
+from api.web.extension import Pages
 from api.web.rendering import address
 from api.web.visits import Visitor
-from memorybase.audit import entries
-from memorybase.audit.record import Kind
 from memorybase.auth import api_keys
 from memorybase.database.paging import MAX_INTEGER, PageRequest
-from memorybase.queries.audit_entries import EntryFilter
+from memorybase.features.audit_log import entries
+from memorybase.features.audit_log.queries import EntryFilter
+from memorybase.features.audit_log.recording import Kind
 
 router = APIRouter(include_in_schema=False)
 
@@ -84,3 +85,6 @@ async def export(visit: Visitor, after_seq: Annotated[int, Query(ge=0, le=MAX_IN
         media_type="application/jsonl",
         headers={"Content-Disposition": 'attachment; filename="audit.jsonl"', "Cache-Control": "no-store"},
     )
+
+
+PAGES = Pages(router=router, tab=("audit", "Audit log"))

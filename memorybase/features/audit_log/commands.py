@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memorybase import errors
+from memorybase.cli.extension import Commands
 from memorybase.cli.options import DataDirOption
 from memorybase.stack.state import settings_in_use
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from memorybase.services import Services
 
 app = typer.Typer(help="The audit log: verify its hash chain, export it.", no_args_is_help=True)
+COMMANDS = Commands(panel="Access and retention", commands={"audit": app})
 
 
 @app.command()
@@ -29,7 +31,7 @@ def verify(
     Somebody who may write to the database can compute the whole chain anew. Note the last seq and hash elsewhere from
     time to time, and pass them to find that out.
     """
-    from memorybase.audit import chain
+    from memorybase.features.audit_log import chain
 
     if (seq is None) != (not expected):
         raise errors.InvalidRequest("--seq and --hash must be given together", field="seq")
@@ -47,9 +49,9 @@ def export(
     after_seq: Annotated[int, typer.Option(help="The last seq that you have.")] = 0, data_dir: DataDirOption = None
 ) -> None:
     """Print the local user's sealed entries as JSON lines, in the order of the chain."""
-    from memorybase.audit import entries
     from memorybase.auth.api_keys import LOCAL_USER
-    from memorybase.queries.audit_entries import EntryFilter
+    from memorybase.features.audit_log import entries
+    from memorybase.features.audit_log.queries import EntryFilter
     from memorybase.queries.credentials import user_by_name
 
     services = _services(data_dir)

@@ -20,10 +20,11 @@ from harness.statements import recorded
 from api.web import csrf, site
 from api.web.views import routers
 from api.web.visits import COOKIE
-from memorybase.audit import chain
 from memorybase.auth import api_keys
+from memorybase.calls import Actor, Call, Effect, Via
 from memorybase.database.engine import Database
-from memorybase.models import AuditEntry
+from memorybase.features.audit_log import chain, recording
+from memorybase.features.audit_log.models import AuditEntry
 from memorybase.quotas.bounds import Quotas
 
 Entry = dict[str, Any]
@@ -265,7 +266,7 @@ def test_every_page_with_content_leaves_an_entry_before_it_is_shown(pages: Api) 
 
 def test_no_content_is_shown_without_an_entry(pages: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     browser = Browser(pages)
-    monkeypatch.setattr("memorybase.queries.audit_entries.insert_entry", _fails)
+    monkeypatch.setattr("memorybase.features.audit_log.queries.insert_entry", _fails)
     shown = browser.get("/session?flow=support&id=s1")
     assert shown.status_code == 503
     assert SECRET not in shown.text
@@ -285,6 +286,25 @@ def test_a_part_that_asks_again_and_again_leaves_one_entry_a_minute(pages: Api) 
     browser.get("/session?flow=support&id=s1")
     browser.get("/session?flow=support&id=other")
     assert operations_of(pages, "read").count("GET /ui/session") == 2
+
+
+def test_a_repeated_refusal_or_view_leaves_an_entry_again_after_a_minute(
+    pages: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def repeated(effect: Effect, via: Via) -> int:
+        before = len(entries(pages))
+        for _ in range(2):
+            recording.write(pages.services, Call(Actor(via), effect, "an operation", {}))
+        return len(entries(pages)) - before
+
+    assert repeated(Effect.DENIED, "api") == 1
+    assert repeated(Effect.READ, "page") == 1
+    assert repeated(Effect.READ, "api") == 2, "each export"
+    assert repeated(Effect.CHANGE, "page") == 2, "each sign-in"
+    monkeypatch.setattr(recording, "RECENT_SECONDS", 0)
+    pages.services.state.of(recording.Recent).clear()
+    assert repeated(Effect.DENIED, "api") == 2
+    assert repeated(Effect.READ, "page") == 2
 
 
 def test_pages_that_declare_that_they_show_no_content_show_none(pages: Api) -> None:

@@ -12,9 +12,9 @@ from uuid import UUID
 from pydantic import Field
 
 from memorybase.database.paging import Page, PageRequest, page_of
-from memorybase.models import AuditEntry
-from memorybase.queries import audit_entries
-from memorybase.queries.audit_entries import EntryFilter, Row
+from memorybase.features.audit_log import queries
+from memorybase.features.audit_log.models import AuditEntry
+from memorybase.features.audit_log.queries import EntryFilter, Row
 from memorybase.services import Services
 
 EXPORT_BATCH = 1_000
@@ -65,14 +65,14 @@ class AuditEntryView:
 def list_entries(services: Services, user_id: UUID, wanted: EntryFilter, request: PageRequest) -> Page[AuditEntryView]:
     """Newest first."""
     with services.database.reading() as db:
-        return page_of(audit_entries.entries_page(db, user_id, wanted, request), lambda row: _view(row.AuditEntry))
+        return page_of(queries.entries_page(db, user_id, wanted, request), lambda row: _view(row.AuditEntry))
 
 
 def export_entries(services: Services, user_id: UUID, wanted: EntryFilter, after: int = 0) -> Iterator[str]:
     """Sealed entries as JSON lines, in the order of the chain. `after`: the last seq that the caller has."""
     while True:
         with services.database.reading(snapshot=False) as db:
-            rows = audit_entries.entries_after(db, user_id, wanted, after, at_most=EXPORT_BATCH)
+            rows = queries.entries_after(db, user_id, wanted, after, at_most=EXPORT_BATCH)
         for row in rows:
             yield json.dumps(asdict(_view(row)), default=_plain, ensure_ascii=False) + "\n"
         if len(rows) < EXPORT_BATCH:
