@@ -62,7 +62,7 @@ _STEPS: dict[str, Condition] = {
 
 def find(db: OrmSession, now: datetime, added: Mapping[str, Condition]) -> set[str]:
     """The names of the steps that have work now, of the core's and of those that features add."""
-    steps = _STEPS | added
+    steps = {**_STEPS, **added}
     statement = sa.select(*(condition.label(name) for name, condition in steps.items()))
     row = records.execute(db, statement, {"now": now, "checked_after": now - CHECK_EVERY}).one()
     return {name for name, is_due in zip(steps, row, strict=True) if is_due}
