@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from api.web.extension import Pages
     from memorybase.calls import Call, Effect
     from memorybase.cli.extension import Commands
+    from memorybase.deletions import Deletion
     from memorybase.events import Event
     from memorybase.operations.problems import Problem
     from memorybase.queries.due_steps import Condition
@@ -54,9 +55,11 @@ def _nothing(*_: object) -> tuple[()]:
 class Hooks:
     """What the domain calls. Loading them also declares the feature's tables.
 
-    `on_events` and `problems` run in the caller's transaction, and an exception ends it.
+    `before_deletion`, `on_events` and `problems` run in the caller's transaction, and an exception ends it: the first
+    raises Held for what the feature keeps.
     """
 
+    before_deletion: Callable[[OrmSession, UUID, Deletion], object] = _nothing
     on_events: Callable[[OrmSession, UUID, Sequence[Event], datetime], object] = _nothing
     problems: Callable[[OrmSession, UUID], Sequence[Problem]] = _nothing
     gauges: Callable[[OrmSession], Sequence[Gauge]] = _nothing

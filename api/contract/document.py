@@ -126,7 +126,6 @@ TAGS: list[dict[str, Any]] = [
     {"name": "memories", "description": "Memory bases: their settings, progress, dead letters and search weights."},
     {"name": "facts", "description": "What a language model derives from messages: turn it on, list, search, delete."},
     {"name": "search", "description": "Search in one memory base, in several, in all of a flow, or in all."},
-    {"name": "retention", "description": "Legal holds, and what expires: what would be deleted and what was."},
     {"name": "dify", "description": "Dify's External Knowledge API."},
     {"name": "knowledge bases", "description": "Named collections of documents, and those of memory bases."},
     {"name": "overview", "description": "Everything in one look, and what needs a person."},

@@ -32,7 +32,6 @@ from memorybase.cli import (
     reconcile,
     reindex,
     restore,
-    retention,
     sample,
     search,
     sign_in,
@@ -85,7 +84,6 @@ COMMANDS: dict[str, dict[str, Callable[..., object] | typer.Typer]] = {
     "Access and retention": {
         "keys": keys.app,
         "quotas": quotas.app,
-        "retention": retention.retention,
     },
     "Operation": {
         "backup": backup.backup,

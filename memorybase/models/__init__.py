@@ -9,7 +9,7 @@
     knowledge      knowledge bases and documents
     labels         which found messages are right for a question
     standing       standing statements: instructions and preferences of end users
-    retention      legal holds, receipts of what retention deleted
+    receipts       how much was deleted
     quotas         how much of each quota is in use
     chat_memories, node_memory, summaries   conversation memory
 
@@ -50,7 +50,7 @@ from memorybase.models.knowledge import Document, KnowledgeBase
 from memorybase.models.memory_bases import Generation, MemoryBase, PlannedBaseDeletion, Preparation, SessionProgress
 from memorybase.models.node_memory import MemoryUse, MemoryUseMessage, NodeExecution
 from memorybase.models.quotas import QuotaCounter, QuotaEndUser
-from memorybase.models.retention import LegalHold, RetentionPass
+from memorybase.models.receipts import Receipt
 from memorybase.models.sessions import (
     IS_BEHIND,
     IS_MUTED,
@@ -108,7 +108,6 @@ __all__ = [
     "Json",
     "KnowledgeBase",
     "LedgerEntry",
-    "LegalHold",
     "MemoryBase",
     "MemoryUse",
     "MemoryUseMessage",
@@ -123,8 +122,8 @@ __all__ = [
     "Priority",
     "QuotaCounter",
     "QuotaEndUser",
+    "Receipt",
     "RestorableMessage",
-    "RetentionPass",
     "Run",
     "Session",
     "SessionProgress",

@@ -26,9 +26,8 @@ from memorybase.operations import clock_steps
 from memorybase.queries import credentials, due_steps, flows, jobs, memory_bases, pending
 from memorybase.queries.pending import SessionBehind
 from memorybase.quotas import counting
-from memorybase.retention import forgetting, passes, receipts, uses
 from memorybase.services import Services
-from memorybase.sessions import bulk, renaming, restoring
+from memorybase.sessions import bulk, renaming
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions.deletion import finish_flow_deletion
 from memorybase.telemetry import get_logger
@@ -128,15 +127,10 @@ def steps_of(services: Services) -> list[Step]:
         Step("builds", build.finish_builds, Pace.DUE),
         Step("retired", deletion.delete_retired_collections),
         Step("sessions_deleted", bulk.delete_due_sessions, Pace.DUE),
-        Step("expired", expire, full=passes.MESSAGES),
-        Step("forgotten", forgetting.forget_expired, full=forgetting.PAGE),
-        Step("memory_uses", uses.delete_expired, Pace.SELDOM, uses.PAGE * uses.PAGES),
-        Step("receipts", receipts.clean_up, Pace.SELDOM),
         Step("sessions_erased", session_deletion.finish_erasures, Pace.DUE, full=1),
         Step("logs_purged", purging.purge_logs),
         Step("sessions_removed", session_deletion.remove_deleted_sessions, Pace.DUE),
         Step("ids_forgotten", session_deletion.delete_expired_ids, Pace.SELDOM),
-        Step("deleted_emptied", restoring.delete_expired),
         Step("passed", mark_passed),
         Step("packed", packing.pack, full=packing.PAGES_A_PASS),
         Step("orphans_removed", orphans.collect),
@@ -175,11 +169,6 @@ def sweep(
             report.failed_steps.append(step.name)
         confirm()
     return report
-
-
-def expire(services: Services) -> int:
-    """Delete rows that have expired by the rules of flows and sessions, and return their number."""
-    return passes.expire_due_sessions(services) + passes.expire_flows(services)
 
 
 def delete_expired_tickets(services: Services) -> int:

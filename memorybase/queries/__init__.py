@@ -16,7 +16,7 @@ jobs, ledger, dead_letters, token_vectors, heartbeats   ingestion; job_lists: li
 store_health, embedding_usage          whether the vector stores work; requests to embedding endpoints
 message_changes, restorable_messages   curation of single messages
 deleted_messages, erasure, residues    traces of deletions in SQL and in files; the rows of a deleted session
-holds, retention                       legal holds; expired rows, and the receipts
+expiry                                 when stored data expires
 summaries, chats, memory_uses, node_executions   conversation memory
 distillations                          progress of distillation, and the facts that changes outdate
 end_users, caller_ids, ownership       people; rows by the ids of callers; the row that a user owns, or NotFound

@@ -10,11 +10,12 @@ from enum import StrEnum
 from typing import NamedTuple
 from uuid import UUID, uuid4
 
-from memorybase import errors
+from memorybase import deletions, errors
 from memorybase.database import clock
+from memorybase.deletions import OfSession
 from memorybase.ingestion import flush
 from memorybase.memory_bases.planned_deletion import UNDO
-from memorybase.queries import holds, memory_bases, planned_deletions, sessions
+from memorybase.queries import memory_bases, planned_deletions, sessions
 from memorybase.queries.ownership import check_flow
 from memorybase.queries.planned_deletions import Planned
 from memorybase.services import Services
@@ -109,7 +110,7 @@ def _combined(one: SyncResult, other: SyncResult) -> SyncResult:
 
 def plan_deletion(services: Services, user_id: UUID, chosen: Sequence[Chosen]) -> DeletionPlan:
     """Delete these sessions in 30 seconds, unless `undo_deletion` comes before. Raises InvalidRequest for too many,
-    Held if a legal hold keeps one of them: then none is deleted."""
+    Held if one of them must be kept: then none is deleted."""
     batch_id = uuid4()
     planned: list[Chosen] = []
     with services.database.transaction() as db:
@@ -117,7 +118,7 @@ def plan_deletion(services: Services, user_id: UUID, chosen: Sequence[Chosen]) -
         for flow_id, ids in _by_flow(chosen).items():
             rows = sessions.rows_of_user(db, user_id, flow_id, ids)
             for row in rows:
-                holds.refuse_if_session_held(db, user_id, row)
+                deletions.check(db, services, user_id, OfSession(row))
             planned_deletions.add(db, [row.id for row in rows], batch_id, user_id, due_at)
             planned += [Chosen(flow_id, row.session_id) for row in rows]
     missing = [each.session_id for each in dict.fromkeys(chosen) if each not in set(planned)]

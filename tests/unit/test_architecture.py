@@ -52,6 +52,7 @@ LAYERS: dict[str, set[str]] = {
     "indexes": {
         "memorybase.auth",
         "memorybase.calls",
+        "memorybase.deletions",
         "memorybase.events",
         "memorybase.idempotency",
         "memorybase.keyword_index",
@@ -65,7 +66,6 @@ LAYERS: dict[str, set[str]] = {
     "context": {"memorybase.conversation.context"},
     "memory bases": {"memorybase.memory_bases"},
     "sessions": {"memorybase.read_models", "memorybase.sessions"},
-    "retention": {"memorybase.retention"},
     "operations": {
         "memorybase.import_export",
         "memorybase.operations",
@@ -108,6 +108,11 @@ LOADERS = {"api.routes", "api.web.extension", "memorybase.cli", "memorybase.wiri
 # Words of the one contract of all features: settings, what answers and metrics call their kinds of problems, and what
 # receipts of erasures call the parts in which something stays.
 CONTRACT = {"memorybase.operations.problems", "memorybase.sessions.receipts", "memorybase.settings"}
+# Words of the contract elsewhere: settings, names in the database, the type of an event, texts that callers read.
+CONTRACT_WORDS = re.compile(
+    "(audit|deleted)_retention_days|retention_due_at|retention_passes|flows_retention|RETENTION_EXPIRED|"
+    "retention\\.expired|before its retention ends|until retention does|Access and retention"
+)
 
 
 @dataclass(frozen=True)
@@ -203,6 +208,7 @@ ONLY_HERE = (
 
 # Every statement is in queries; the others define tables, run statements, or keep their own tables.
 HOMES_OF_SQL = ("memorybase.database", "memorybase.models", "memorybase.queries", "memorybase.vectors", "migrations")
+OF_FEATURES = re.compile(r"memorybase\.features\.\w+\.(models|queries)(\.|$)")
 WITHOUT_SQL = ("sqlalchemy.exc.", "sqlalchemy.make_url.", "sqlalchemy.orm.Session.")
 
 TASK_LINES = 12
@@ -361,8 +367,7 @@ def misplaced_libraries(module: Module) -> Iterator[str]:
 
 def statements_elsewhere(module: Module) -> Iterator[str]:
     is_home = f"{module.name}.".startswith(tuple(f"{home}." for home in HOMES_OF_SQL))
-    is_of_feature = module.name.startswith("memorybase.features.") and module.name.endswith((".models", ".queries"))
-    if is_home or is_of_feature:
+    if is_home or OF_FEATURES.match(module.name):
         return
     for found in imports_of(module):
         if found.target.split(".")[0] == "sqlalchemy" and not f"{found.target}.".startswith(WITHOUT_SQL):
@@ -400,9 +405,10 @@ def spellings(feature: str) -> re.Pattern[str]:
 def named_features(module: Module) -> Iterator[str]:
     if module.name in CONTRACT | {"memorybase.features"} or module.name.startswith("migrations."):
         return
+    source = CONTRACT_WORDS.sub("", module.source)
     for name in (each.name for each in EXTENSIONS):
         is_own = f"{module.name}.".startswith(f"memorybase.features.{name}.")
-        if not is_own and spellings(name).search(module.source):
+        if not is_own and spellings(name).search(source):
             yield (
                 f"{module.path}: only the feature's own folder knows {name}. Call what the feature adds through a "
                 f"field of memorybase/extension.py."
@@ -560,6 +566,8 @@ PLANTED = [
     ("memorybase.ingestion.advance", "features are known in their folders", "# tells each webhook"),
     ("memorybase.ingestion.advance", "features are known in their folders", "def due_webhooks(): ..."),
     ("memorybase.models", "features are known in their folders", "from x import MemoryMap"),
+    ("api.deps", "features are known in their folders", "# left in the audit_log"),
+    ("memorybase.sessions.edits", "features are known in their folders", "retention.check_days(days)"),
     ("memorybase.models", "features are known in their folders", "MEMORY_MAPS = 1"),
     ("api.web.views.playground", "features are known in their folders", "lab_marks = []"),
     (
@@ -604,6 +612,8 @@ ALLOWED = [
     ("memorybase.features.webhooks.page", "from fastapi import Form\nfrom api.web.visits import Visit"),
     ("memorybase.features.webhooks.commands", "from memorybase.cli.options import connect"),
     ("memorybase.features.webhooks.queries", "import sqlalchemy as sa"),
+    ("memorybase.features.retention.queries.holds", "import sqlalchemy as sa"),
+    ("memorybase.sessions.restoring", "kept = services.settings.deleted_retention_days"),
     ("memorybase.metrics", "JOBS.labels(kind).inc()"),
     ("memorybase.ids", "class Labels: available = True"),
 ]

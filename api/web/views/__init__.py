@@ -28,7 +28,6 @@ from api.web.views import (
     settings_health,
     settings_keys,
     settings_knowledge,
-    settings_retention,
     settings_usage,
     standing,
 )
@@ -56,7 +55,6 @@ _OWN = (
     settings_health,
     settings_keys,
     settings_knowledge,
-    settings_retention,
     settings_usage,
     standing,
 )

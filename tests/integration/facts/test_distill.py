@@ -22,12 +22,12 @@ from memorybase.facts import distill, manage, usage
 from memorybase.facts.distill import Outcome, distil_next
 from memorybase.facts.manage import FactView
 from memorybase.facts.recall import FactQuery, recall
+from memorybase.features.retention import forgetting, passes
 from memorybase.memory_bases import manage as memory_bases
 from memorybase.memory_bases import preparation
 from memorybase.models import Distillation, Fact, FactSource, MemoryBase, Message, Session
 from memorybase.operations import sweeper
 from memorybase.queries.distillations import DISTILL
-from memorybase.retention import forgetting, passes
 from memorybase.services import Services
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits, flows

@@ -7,94 +7,54 @@ newer messages is deleted as a whole, others lose a page of messages.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
 from memorybase.conversation.chat_memory import message_log
 from memorybase.database import clock
+from memorybase.deletions import OfChat, OfSession
+from memorybase.features.retention import receipts
+from memorybase.features.retention.budget import NOTHING, Budget, Deleted
+from memorybase.features.retention.queries import expired, holds
+from memorybase.features.retention.queries import receipts as receipt_rows
+from memorybase.features.retention.receipts import COUNTED, Subject
 from memorybase.ingestion import scheduler
 from memorybase.models import Flow
 from memorybase.queries import (
     chats,
     cursors,
     distillations,
-    holds,
     ledger,
     memory_bases,
     memory_uses,
     message_changes,
     restorable_messages,
-    retention,
     sessions,
 )
+from memorybase.queries.expiry import Expiry, expiry_of
 from memorybase.queries.memory_bases import BaseRow
-from memorybase.queries.retention import Expiry
 from memorybase.queries.sessions import SessionRow
-from memorybase.retention import receipts
-from memorybase.retention.receipts import COUNTED, Subject
 from memorybase.services import Services
 from memorybase.sessions import edits, erasure
-from memorybase.telemetry import get_logger
-
-log = get_logger(__name__)
 
 FLOWS = 20  # in one pass
-SESSIONS = 50  # sessions and chats in one pass
 MESSAGES = 20  # in one transaction, about 0.2 s: while it runs, captures into the session wait, on SQLite all of them
-MOST_FAILURES = 3  # in one pass
 INTERVAL = timedelta(hours=1)  # between two looks at a flow or memory base with `retain_days`
 LEASE = timedelta(minutes=1)  # in which no other sweeper takes the flow; deletions do not rely on it
 
 
-@dataclass(frozen=True, slots=True)
-class Deleted:
-    """The rows that one transaction deleted. `is_complete`: nothing expired is left."""
-
-    counts: dict[str, int]
-    is_complete: bool = True
-
-
-@dataclass(slots=True)
-class Budget:
-    """Remaining transactions of this pass, the rows that they have deleted, and the number that failed."""
-
-    left: int = SESSIONS
-    deleted: int = 0
-    failures: int = 0
-
-    @property
-    def is_spent(self) -> bool:
-        return self.left <= 0
-
-    def spend(self, expire: Callable[..., Deleted], *args: object) -> bool:
-        """Run one transaction. Returns whether it was complete. One that fails must not keep the next ones waiting,
-        unless the database is down: raises EnvironmentFailure for the last of MOST_FAILURES."""
-        self.left -= 1
-        try:
-            deleted = expire(*args)
-        except errors.EnvironmentFailure as error:
-            self.failures += 1
-            if self.failures >= MOST_FAILURES:
-                raise
-            log.warning("expiry_failed", step=expire.__name__, error_code=error.code)
-            return False
-        self.deleted += sum(deleted.counts.values())
-        return deleted.is_complete
-
-
-NOTHING = Deleted({})
+def expire(services: Services) -> int:
+    """Delete rows that have expired by the rules of sessions and flows, and return their number."""
+    return expire_due_sessions(services) + expire_flows(services)
 
 
 def expire_flows(services: Services) -> int:
     """Delete rows that have expired by the rules of flows, and return their number. A flow that is not finished comes
     again after the others."""
     with services.database.reading() as db:
-        due = retention.due_flows(db, clock.now(db), limit=FLOWS)
+        due = expired.due_flows(db, clock.now(db), limit=FLOWS)
     budget = Budget()
     for flow_id in due:
         if budget.is_spent:
@@ -106,7 +66,7 @@ def expire_flows(services: Services) -> int:
 def _expire_flow(services: Services, flow_id: UUID, budget: Budget) -> None:
     with services.database.transaction() as db:
         now = clock.now(db)
-        if not retention.take_flow(db, flow_id, now, now + LEASE):
+        if not expired.take_flow(db, flow_id, now, now + LEASE):
             return
     is_complete = _expire_sessions_of_flow(services, flow_id, budget)
     is_complete &= _expire_chats_of_flow(services, flow_id, budget)
@@ -116,13 +76,14 @@ def _expire_flow(services: Services, flow_id: UUID, budget: Budget) -> None:
         if is_complete:
             receipts.close(db, services, "flow", flow_id, now)
             now += INTERVAL
-        retention.release_flow(db, flow_id, now)
+        expired.release_flow(db, flow_id, now)
 
 
 def _expire_sessions_of_flow(services: Services, flow_id: UUID, budget: Budget) -> bool:
     with services.database.reading() as db:
         rule = _rule(db, flow_id)
-        found, is_complete = ([], True) if rule is None else retention.expired_sessions(db, *rule, limit=SESSIONS)
+        limit = budget.left + 1
+        found, is_complete = ([], True) if rule is None else expired.expired_sessions(db, *rule, limit=limit)
     for session_id in found:
         if budget.is_spent:
             return False
@@ -133,7 +94,7 @@ def _expire_sessions_of_flow(services: Services, flow_id: UUID, budget: Budget) 
 def _expire_chats_of_flow(services: Services, flow_id: UUID, budget: Budget) -> bool:
     with services.database.reading() as db:
         rule = _rule(db, flow_id)
-        found = [] if rule is None else retention.expired_chats(db, *rule, limit=budget.left + 1)
+        found = [] if rule is None else expired.expired_chats(db, *rule, limit=budget.left + 1)
     is_complete = True
     for chat_memory_id, chat_id in found:
         if budget.is_spent:
@@ -144,14 +105,15 @@ def _expire_chats_of_flow(services: Services, flow_id: UUID, budget: Budget) -> 
 
 def expire_due_sessions(services: Services) -> int:
     """Delete expired sessions, but keep what was captured after they expired. Returns the number of rows deleted."""
-    with services.database.reading() as db:
-        due = retention.due_sessions(db, clock.now(db), limit=SESSIONS)
-        interrupted = retention.open_subjects(db, "session", limit=FLOWS)
     budget = Budget()
+    limit = budget.left
+    with services.database.reading() as db:
+        due = expired.due_sessions(db, clock.now(db), limit=limit)
+        interrupted = receipt_rows.open_subjects(db, "session", limit=FLOWS)
     unfinished = {
         flow_id for flow_id, session_id in due if not budget.spend(expire_session, services, flow_id, session_id)
     }
-    if len(due) < SESSIONS:
+    if len(due) < limit:
         for flow_id in {*interrupted, *(each.flow_id for each in due)} - unfinished:
             with services.database.transaction() as db:
                 receipts.close(db, services, "session", flow_id, clock.now(db))
@@ -161,18 +123,18 @@ def expire_due_sessions(services: Services) -> int:
 def expire_session(services: Services, flow_id: UUID, session_id: str) -> Deleted:
     """Delete what has expired of a session, at most MESSAGES of each kind unless all of it has; with its receipt."""
     with services.database.transaction() as db:
-        flow = retention.share_flow(db, flow_id)
+        flow = expired.share_flow(db, flow_id)
         if flow is None:
             return NOTHING
         bases = memory_bases.share_bases_of_flow(db, flow_id)
         session = sessions.lock_session(db, flow_id, session_id)
-        if session is None or session.deleted_at is not None or holds.is_session_held(db, flow.user_id, session):
+        if session is None or session.deleted_at is not None or holds.is_held(db, flow.user_id, OfSession(session)):
             return NOTHING
         now = clock.now(db)
-        expiry = retention.expiry_of(flow, session, now)
+        expiry = expiry_of(flow, session, now)
         if expiry is None:
             return NOTHING
-        if retention.has_later(db, session, expiry.before):
+        if expired.has_later(db, session, expiry.before):
             deleted = _expire_part(db, services, bases, session, expiry, now)
         else:
             erased, _ = erasure.begin(db, services, bases, session, now)  # a later step of the pass finishes it
@@ -194,18 +156,18 @@ def _expire_part(
 ) -> Deleted:
     """Delete the oldest messages of a session that stays, and other rows that are as old."""
     before = expiry.before
-    found = retention.expired_messages(db, session, before, limit=MESSAGES)
+    found = expired.expired_messages(db, session, before, limit=MESSAGES)
     chunks = ledger.chunks_of_messages(db, session.flow_id, session.session_id, [message.id for message in found])
     changes = 0
     for message in found:
         changes += message_changes.delete_of_message(db, message.flow_id, message.id)
         edits.remove_message(db, session, message, now)
-    executions = retention.expired_executions(db, session, before, limit=MESSAGES)
+    executions = expired.expired_executions(db, session, before, limit=MESSAGES)
     memory_uses.redact_uses(db, session.flow_id, executions)
-    retention.delete_executions(db, executions)
-    uses = retention.delete_uses(db, session.flow_id, session.session_id, before, limit=MESSAGES)
+    expired.delete_executions(db, executions)
+    uses = expired.delete_uses(db, session.flow_id, session.session_id, before, limit=MESSAGES)
     copies = restorable_messages.delete_captured_before(db, session, before, limit=MESSAGES)
-    runs = retention.delete_empty_runs(db, session, before)
+    runs = expired.delete_empty_runs(db, session, before)
     facts = 0
     if found:
         base_ids = [base.id for base in bases]
@@ -229,11 +191,11 @@ def _expire_part(
 def expire_chat(services: Services, flow_id: UUID, chat_memory_id: UUID, chat_id: str) -> Deleted:
     """Delete the messages of a chat that have expired by its flow's rule, at most MESSAGES; with its receipt."""
     with services.database.transaction() as db:
-        flow = retention.share_flow(db, flow_id)
+        flow = expired.share_flow(db, flow_id)
         chat = None if flow is None else chats.lock_chat(db, chat_memory_id, chat_id)
         if flow is None or flow.retain_days is None or chat is None:
             return NOTHING
-        if holds.is_chat_held(db, flow.user_id, flow_id, chat.end_user_id):
+        if holds.is_held(db, flow.user_id, OfChat(flow_id, chat.end_user_id)):
             return NOTHING
         now = clock.now(db)
         before = now - timedelta(days=flow.retain_days)
@@ -247,7 +209,7 @@ def _expire_loose_uses(services: Services, flow_id: UUID) -> Deleted:
     """Delete recorded uses without a session, as those of chats are. While a hold keeps anything of the flow they stay:
     they do not name what they show."""
     with services.database.transaction() as db:
-        flow = retention.share_flow(db, flow_id)
+        flow = expired.share_flow(db, flow_id)
         if (
             flow is None
             or flow.retain_days is None
@@ -256,7 +218,7 @@ def _expire_loose_uses(services: Services, flow_id: UUID) -> Deleted:
             return NOTHING
         now = clock.now(db)
         before = now - timedelta(days=flow.retain_days)
-        counts = {"memory_uses": retention.delete_uses(db, flow_id, None, before, limit=MESSAGES)}
+        counts = {"memory_uses": expired.delete_uses(db, flow_id, None, before, limit=MESSAGES)}
         receipts.add(db, Subject("flow", flow.user_id, flow_id, flow.retain_days), before, counts, now)
         return Deleted(counts, is_complete=counts["memory_uses"] < MESSAGES)
 

@@ -16,7 +16,9 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
 from memorybase.database.upsert import rows_affected
-from memorybase.models import Chat, Flow, LegalHold, MemoryUse, RestorableMessage, Session, User
+from memorybase.deletions import Deletion, OfChat, OfEndUser, OfFlow, OfNode, OfSession, OfUse
+from memorybase.features.retention.models import LegalHold
+from memorybase.models import Chat, Flow, MemoryUse, RestorableMessage, Session, User
 from memorybase.queries.sessions import SessionRow
 
 Hold = LegalHold
@@ -49,58 +51,70 @@ def page(
     return fetch_page(db, shown, sa.select(Hold.id).where(*mine), _OLDEST_FIRST, request)
 
 
-# Checks before a deletion, in its transaction.
+# The check before a deletion, in its transaction.
 
 
-def refuse_if_session_held(db: OrmSession, user_id: UUID, session: SessionRow) -> None:
-    """Raises Held. The caller has locked the session."""
-    _refuse(_found(db, user_id, _keeps_session(session)))
+def refuse_if_held(db: OrmSession, user_id: UUID, deletion: Deletion) -> None:
+    """Raises Held for what a hold keeps, wholly or in part."""
+    if found := _found(db, user_id, deletion):
+        raise errors.Held(holds=[str(each) for each in found])
 
 
-def is_session_held(db: OrmSession, user_id: UUID, session: SessionRow) -> bool:
-    """Whether a legal hold keeps the session; the sweeper then leaves it as it is."""
-    return bool(_found(db, user_id, _keeps_session(session)))
+def is_held(db: OrmSession, user_id: UUID, deletion: Deletion) -> bool:
+    """Whether a hold keeps it; the sweeper then leaves it as it is."""
+    return bool(_found(db, user_id, deletion))
 
 
-def refuse_if_chat_held(db: OrmSession, user_id: UUID, flow_id: UUID, end_user_id: str | None) -> None:
-    """Raises Held for a chat of that end user, or of none. The caller has locked the chat."""
-    _refuse(_found(db, user_id, _keeps_chat(flow_id, end_user_id)))
+def _found(db: OrmSession, user_id: UUID, deletion: Deletion) -> Sequence[UUID]:
+    """The first of the user's holds that keep it, with no new one before the transaction ends."""
+    db.execute(sa.select(User.id).where(User.id == user_id).with_for_update(read=True))
+    found = sa.select(Hold.id).where(Hold.user_id == user_id, _keeps(user_id, deletion))
+    return db.scalars(found.order_by(Hold.placed_at, Hold.id).limit(NAMED)).all()
 
 
-def is_chat_held(db: OrmSession, user_id: UUID, flow_id: UUID, end_user_id: str | None) -> bool:
-    return bool(_found(db, user_id, _keeps_chat(flow_id, end_user_id)))
+def _keeps(user_id: UUID, deletion: Deletion) -> sa.ColumnElement[bool]:
+    match deletion:
+        case OfFlow(flow_id):
+            return keeps_anything_of(flow_id)
+        case OfSession(session):
+            return _keeps_session(session)
+        case OfEndUser(end_user_id):
+            return _keeps_end_user(user_id, end_user_id)
+        case OfNode(flow_id, memory_id):
+            return sa.or_(_is_on_flow(flow_id), Hold.end_user_id.in_(_people_of_node(memory_id)))
+        case OfChat(flow_id, end_user_id):
+            by_person = () if end_user_id is None else (Hold.end_user_id == end_user_id,)
+            return sa.or_(_is_on_flow(flow_id), *by_person)
+        case OfUse(use_id):
+            return sa.exists().where(MemoryUse.id == use_id, _keeps_use()).correlate(Hold)
 
 
-def refuse_if_anything_held(db: OrmSession, user_id: UUID, flow_id: UUID) -> None:
-    """Raises Held if a hold keeps anything of the flow."""
-    _refuse(_found(db, user_id, keeps_anything_of(flow_id)))
+def _is_on_flow(flow_id: UUID) -> sa.ColumnElement[bool]:
+    return sa.and_(Hold.flow_id == flow_id, _ON_WHOLE_FLOW)
 
 
-def refuse_if_end_user_held(db: OrmSession, user_id: UUID, end_user_id: str) -> None:
-    """Raises Held if a hold keeps any session, chat or memory use of the end user."""
+def _keeps_session(session: SessionRow) -> sa.ColumnElement[bool]:
+    keeps = [_is_on_flow(session.flow_id), Hold.session_uuid == session.id]
+    if session.end_user_id is not None:
+        keeps.append(Hold.end_user_id == session.end_user_id)
+    return sa.or_(*keeps)
+
+
+def _people_of_node(memory_id: UUID) -> sa.Select[Any]:
+    return sa.select(Chat.end_user_id).where(Chat.chat_memory_id == memory_id, Chat.end_user_id.is_not(None))
+
+
+def _keeps_end_user(user_id: UUID, end_user_id: str) -> sa.ColumnElement[bool]:
+    """Whether a hold keeps any session, chat or memory use of the end user."""
     mine = (Flow.user_id == user_id, Session.end_user_id == end_user_id, Session.deleted_at.is_(None))
     sessions = sa.select(Session.id).join(Flow, Flow.id == Session.flow_id).where(*mine)
     session_flows = sa.select(Session.flow_id).join(Flow, Flow.id == Session.flow_id).where(*mine)
-    chat_flows = (
-        sa.select(Chat.flow_id)
-        .join(Flow, Flow.id == Chat.flow_id)
-        .where(Flow.user_id == user_id, Chat.end_user_id == end_user_id)
-    )
-    use_flows = (
-        sa.select(MemoryUse.flow_id)
-        .join(Flow, Flow.id == MemoryUse.flow_id)
-        .where(Flow.user_id == user_id, MemoryUse.end_user_id == end_user_id)
-    )
-    flows = (session_flows, chat_flows, use_flows)
+    flows = [session_flows]
+    for table in (Chat, MemoryUse):
+        of_person = (Flow.user_id == user_id, table.end_user_id == end_user_id)
+        flows.append(sa.select(table.flow_id).join(Flow, Flow.id == table.flow_id).where(*of_person))
     in_flow = sa.and_(_ON_WHOLE_FLOW, sa.or_(*(Hold.flow_id.in_(each) for each in flows)))
-    _refuse(_found(db, user_id, sa.or_(Hold.end_user_id == end_user_id, Hold.session_uuid.in_(sessions), in_flow)))
-
-
-def refuse_if_node_held(db: OrmSession, user_id: UUID, flow_id: UUID, chat_memory_id: UUID) -> None:
-    """Raises Held if a hold keeps any chat of the memory."""
-    talked = sa.select(Chat.end_user_id).where(Chat.chat_memory_id == chat_memory_id, Chat.end_user_id.is_not(None))
-    in_flow = sa.and_(Hold.flow_id == flow_id, _ON_WHOLE_FLOW)
-    _refuse(_found(db, user_id, sa.or_(in_flow, Hold.end_user_id.in_(talked))))
+    return sa.or_(Hold.end_user_id == end_user_id, Hold.session_uuid.in_(sessions), in_flow)
 
 
 # Conditions for statements of the sweeper, which checks again before it deletes.
@@ -152,19 +166,6 @@ def use_held() -> sa.Exists:
     return sa.exists().where(*own, _keeps_use()).correlate_except(Hold, Flow)
 
 
-def refuse_if_use_held(db: OrmSession, user_id: UUID, use_id: UUID) -> None:
-    """Raises Held for what a model was given."""
-    _refuse(_found(db, user_id, _keeps_this_use(use_id)))
-
-
-def is_use_held(db: OrmSession, user_id: UUID, use_id: UUID) -> bool:
-    return bool(_found(db, user_id, _keeps_this_use(use_id)))
-
-
-def _keeps_this_use(use_id: UUID) -> sa.Exists:
-    return sa.exists().where(MemoryUse.id == use_id, _keeps_use()).correlate(Hold)
-
-
 def _keeps_use() -> sa.ColumnElement[bool]:
     its = sa.and_(Session.flow_id == MemoryUse.flow_id, Session.session_id == MemoryUse.session_id)
     return sa.or_(
@@ -181,27 +182,3 @@ def share_users(db: OrmSession, user_ids: Collection[UUID]) -> None:
     """No new hold of these users until the transaction ends."""
     for user_id in sorted(user_ids):
         db.execute(sa.select(User.id).where(User.id == user_id).with_for_update(read=True))
-
-
-def _keeps_session(session: SessionRow) -> sa.ColumnElement[bool]:
-    keeps: list[Any] = [sa.and_(Hold.flow_id == session.flow_id, _ON_WHOLE_FLOW), Hold.session_uuid == session.id]
-    if session.end_user_id is not None:
-        keeps.append(Hold.end_user_id == session.end_user_id)
-    return sa.or_(*keeps)
-
-
-def _keeps_chat(flow_id: UUID, end_user_id: str | None) -> sa.ColumnElement[bool]:
-    in_flow = sa.and_(Hold.flow_id == flow_id, _ON_WHOLE_FLOW)
-    return in_flow if end_user_id is None else sa.or_(in_flow, Hold.end_user_id == end_user_id)
-
-
-def _found(db: OrmSession, user_id: UUID, keeps: sa.ColumnElement[bool]) -> Sequence[UUID]:
-    """The first of the user's holds that keep it, with no new one before the transaction ends."""
-    db.execute(sa.select(User.id).where(User.id == user_id).with_for_update(read=True))
-    found = sa.select(Hold.id).where(Hold.user_id == user_id, keeps).order_by(Hold.placed_at, Hold.id)
-    return db.scalars(found.limit(NAMED)).all()
-
-
-def _refuse(found: Sequence[UUID]) -> None:
-    if found:
-        raise errors.Held(holds=[str(each) for each in found])

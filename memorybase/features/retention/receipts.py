@@ -20,10 +20,10 @@ from memorybase.database import clock
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.described import FlowId, Id
 from memorybase.events import Event, EventType
-from memorybase.models import RetentionPass
-from memorybase.queries import retention
+from memorybase.features.retention.queries import receipts as rows
+from memorybase.features.retention.queries.receipts import PassRule
+from memorybase.models import Receipt
 from memorybase.queries.ownership import check_flow
-from memorybase.queries.retention import PassRule
 from memorybase.read_models.views import view_of
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -125,7 +125,7 @@ def add(db: OrmSession, subject: Subject, before: datetime, counts: Mapping[str,
         "counts": {},
         "started_at": now,
     }
-    receipt = retention.open_pass(db, values)
+    receipt = rows.open_pass(db, values)
     receipt.counts = {name: receipt.counts.get(name, 0) + counts.get(name, 0) for name in COUNTED}
     receipt.expired_before = max(receipt.expired_before, before)
     receipt.retain_days = subject.retain_days
@@ -134,14 +134,14 @@ def add(db: OrmSession, subject: Subject, before: datetime, counts: Mapping[str,
 
 def close(db: OrmSession, services: Services, rule: str, subject_id: UUID, now: datetime) -> None:
     """Nothing is left for the rule to delete: finish its open receipt, if it has one."""
-    receipt = retention.lock_open_pass(db, rule, subject_id)
+    receipt = rows.lock_open_pass(db, rule, subject_id)
     if receipt is not None:
         receipt.finished_at = now
         db.flush()
         _retention_expired(db, services, receipt, now)
 
 
-def _retention_expired(db: OrmSession, services: Services, receipt: RetentionPass, now: datetime) -> None:
+def _retention_expired(db: OrmSession, services: Services, receipt: Receipt, now: datetime) -> None:
     """The event of a finished pass, in the transaction that finishes it: so it happens exactly once."""
     deleted = {
         "pass_id": receipt.id,
@@ -170,13 +170,13 @@ def list_passes(
 ) -> Page[RetentionPassView]:
     """The receipts, newest first; also those of flows that are deleted by now. Raises NotFound for a flow of others."""
     with services.database.reading() as db:
-        if flow_id is not None and not retention.has_pass(db, user_id, flow_id):
+        if flow_id is not None and not rows.has_pass(db, user_id, flow_id):
             check_flow(db, user_id, flow_id)
-        return page_of(retention.passes_page(db, user_id, request, flow_id=flow_id), _view)
+        return page_of(rows.passes_page(db, user_id, request, flow_id=flow_id), _view)
 
 
 def _view(row: AnyRow) -> RetentionPassView:
-    found: RetentionPass = row.RetentionPass
+    found: Receipt = row.Receipt
     counts: dict[str, Any] = {name: found.counts.get(name, 0) for name in COUNTED}
     return view_of(RetentionPassView, found, **counts)
 
@@ -184,12 +184,12 @@ def _view(row: AnyRow) -> RetentionPassView:
 def clean_up(services: Services) -> int:
     """Close the passes of rules that are gone, and delete old receipts. Returns their number."""
     with services.database.reading() as db:
-        abandoned = retention.abandoned_passes(db, limit=CLEAN_UP_LIMIT)
-        has_old = retention.has_old_pass(db, kept=KEPT)
+        abandoned = rows.abandoned_passes(db, limit=CLEAN_UP_LIMIT)
+        has_old = rows.has_old_pass(db, kept=KEPT)
     for rule, subject_id in abandoned:
         with services.database.transaction() as db:
             close(db, services, rule, subject_id, clock.now(db))
     if not has_old:
         return len(abandoned)
     with services.database.transaction() as db:
-        return len(abandoned) + retention.delete_passes(db, kept=KEPT, limit=CLEAN_UP_LIMIT)
+        return len(abandoned) + rows.delete_passes(db, kept=KEPT, limit=CLEAN_UP_LIMIT)

@@ -13,10 +13,10 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.described import FlowId
+from memorybase.features.retention.queries import expired
 from memorybase.models import MemoryBase
-from memorybase.queries import retention
+from memorybase.queries.expiry import Rule, check_retain_days
 from memorybase.queries.ownership import check_flow, require_flow, require_memory_base
-from memorybase.queries.retention import Rule, check_retain_days
 from memorybase.services import Services
 
 
@@ -79,13 +79,13 @@ def preview(
         if retain_days is not None and flow_id is not None:
             chosen = [(require_flow(db, user_id, flow_id), retain_days)]
         else:
-            chosen = retention.flows_with_rule(db, user_id, flow_id)
+            chosen = expired.flows_with_rule(db, user_id, flow_id)
         for flow, days in chosen:
             before = now - timedelta(days=days)
-            found.append(_preview("flow", flow.id, before, retention.count_in_flow(db, flow, before), days=days))
-        for flow, counts in retention.count_in_expired_sessions(db, user_id, flow_id, now):
+            found.append(_preview("flow", flow.id, before, expired.count_in_flow(db, flow, before), days=days))
+        for flow, counts in expired.count_in_expired_sessions(db, user_id, flow_id, now):
             found.append(_preview("session", flow.id, now, counts))
-        with_rule = retention.bases_with_rule(db, user_id, flow_id)
+        with_rule = expired.bases_with_rule(db, user_id, flow_id)
         found += [_preview_base(db, base, base.retain_days or 0, now) for base in with_rule]
         return RetentionPreviews(found)
 
@@ -99,7 +99,7 @@ def _preview_of_base(services: Services, user_id: UUID, base_id: UUID, retain_da
 
 def _preview_base(db: OrmSession, base: MemoryBase, days: int, now: datetime) -> RetentionPreview:
     before = now - timedelta(days=days)
-    counts = retention.count_in_base(db, base, before)
+    counts = expired.count_in_base(db, base, before)
     return _preview("memory_base", base.flow_id, before, counts, days=days, base_id=base.id)
 
 
@@ -107,7 +107,7 @@ def _preview(
     rule: Rule,
     flow_id: UUID,
     before: datetime,
-    counts: retention.ExpiredCounts,
+    counts: expired.ExpiredCounts,
     *,
     days: int | None = None,
     base_id: UUID | None = None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memorybase import errors
+from memorybase.cli.extension import Commands
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, print_table
 
 if TYPE_CHECKING:
@@ -81,3 +82,6 @@ def _text(cell: object) -> str:
     if cell is None:
         return "-"
     return f"{cell:%Y-%m-%d %H:%M} UTC" if isinstance(cell, datetime) else str(cell)
+
+
+COMMANDS = Commands(panel="Access and retention", commands={"retention": retention})

@@ -26,11 +26,11 @@ from memorybase.conversation.summarizers.job import SUMMARIZE
 from memorybase.database import clock
 from memorybase.database.paging import PageRequest
 from memorybase.features.lab import labels
+from memorybase.features.retention import budget, passes, receipts
+from memorybase.features.retention.queries import expired
 from memorybase.features.webhooks.outbox import EventType
 from memorybase.ids import CallerId
-from memorybase.models import Base, DeletedMessage, Flow, RetentionPass, Session
-from memorybase.queries import retention
-from memorybase.retention import passes, receipts
+from memorybase.models import Base, DeletedMessage, Flow, Receipt, Session
 from memorybase.sessions import edits, erasure, flows, restoring
 
 SECRET = "Xylophone-7713"
@@ -318,7 +318,7 @@ class TestPasses:
     def test_many_sessions_take_several_passes_and_flows_take_turns(
         self, world: World, days: Calendar, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(passes, "SESSIONS", 2)
+        monkeypatch.setattr(budget, "TRANSACTIONS", 2)
         other = world.new_flow()
         for number in range(5):
             world.say(f"s{number}", "old")
@@ -383,7 +383,7 @@ class TestPasses:
             db.execute(taken)
         assert passes.expire_flows(world.services) == 0
         with monkeypatch.context() as patch:  # it was found before the other sweeper took it
-            patch.setattr(retention, "due_flows", lambda *_, **__: [world.flow_id])
+            patch.setattr(expired, "due_flows", lambda *_, **__: [world.flow_id])
             assert passes.expire_flows(world.services) == 0
         days.pass_days(1)
         assert passes.expire_flows(world.services) > 0
@@ -405,7 +405,7 @@ class TestPasses:
             days.pass_days(1)  # the killed sweeper's lease
         with world.services.database.reading() as db:
             deleted = db.scalar(sa.select(sa.func.count()).select_from(Session).where(Session.deleted_at.is_not(None)))
-            counted = db.scalars(sa.select(RetentionPass)).one().counts["sessions"]
+            counted = db.scalars(sa.select(Receipt)).one().counts["sessions"]
         assert counted == deleted
         sweep_all(world)
         (receipt,) = receipts_of(world)
@@ -490,14 +490,14 @@ def test_a_lifted_rule_waits_for_a_deletion_that_did_not_see_it(
     keep(world, 10)
     days.pass_days(11)
     read, go_on = Event(), Event()
-    has_later = retention.has_later
+    has_later = expired.has_later
 
     def slowly(*args: Any) -> bool:
         read.set()
         assert go_on.wait(30)
         return has_later(*args)
 
-    monkeypatch.setattr(retention, "has_later", slowly)
+    monkeypatch.setattr(expired, "has_later", slowly)
 
     def lift() -> int:
         keep(world, None)

@@ -10,9 +10,9 @@ from harness.expiring import S, chat, execute, keep, receipts_of, sweep_all, use
 from harness.world import World
 
 from memorybase import errors
+from memorybase.features.retention import holds, preview
+from memorybase.features.retention.preview import RetentionPreview
 from memorybase.memory_bases import manage
-from memorybase.retention import holds, preview
-from memorybase.retention.preview import RetentionPreview
 from memorybase.sessions import edits
 
 

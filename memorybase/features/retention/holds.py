@@ -13,8 +13,8 @@ from memorybase import errors
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.described import Id
-from memorybase.models import LegalHold
-from memorybase.queries import holds
+from memorybase.features.retention.models import LegalHold
+from memorybase.features.retention.queries import holds
 from memorybase.queries.ownership import check_flow, not_found, require_session
 from memorybase.read_models.views import view_of
 from memorybase.services import Services

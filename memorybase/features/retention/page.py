@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any
 from uuid import UUID
@@ -11,18 +12,19 @@ from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
 from api.web.calls import without_content
+from api.web.extension import MemoryCheck, Pages
 from api.web.rendering import address
 from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.database.paging import PageRequest
+from memorybase.features.retention import erasures, holds, preview, receipts
+from memorybase.features.retention.preview import RetentionPreview
 from memorybase.memory_bases import manage
 from memorybase.models import ID_LENGTH
-from memorybase.queries.retention import MAX_RETAIN_DAYS
+from memorybase.queries.expiry import MAX_RETAIN_DAYS
 from memorybase.read_models import memory_bases, sessions, titles
-from memorybase.retention import holds, preview, receipts
-from memorybase.retention.preview import RetentionPreview
+from memorybase.read_models.memory_bases import MemoryBaseView
 from memorybase.sessions import flows
-from memorybase.sessions import receipts as erasure_receipts
 from memorybase.sessions.curation import MAX_REASON
 from memorybase.validation import check_text
 
@@ -125,7 +127,7 @@ async def lift(visit: Visitor, hold_id: UUID) -> Response:
 async def list_receipts(visit: Visitor, cursor: str = "", erased: str = "") -> Response:
     """`cursor` pages the receipts of rules, `erased` those of erasures."""
     found = await visit.read(receipts.list_passes, PageRequest(size=PAGE, cursor=cursor or None))
-    erasures = await visit.read(erasure_receipts.list_receipts, PageRequest(size=PAGE, cursor=erased or None))
+    erased_by_request = await visit.read(erasures.list_receipts, PageRequest(size=PAGE, cursor=erased or None))
     return visit.page(
         "settings_receipts.html",
         place="settings",
@@ -133,12 +135,12 @@ async def list_receipts(visit: Visitor, cursor: str = "", erased: str = "") -> R
         tab="retention",
         found=found,
         cursor=cursor,
-        erasures=erasures,
+        erasures=erased_by_request,
         erased=erased,
         rule_words=RULES,
         erasure_words=ERASURES,
         kept_days=receipts.KEPT.days,
-        **await _names(visit, [*found.items, *(each for each in erasures.items if each.flow_id)]),
+        **await _names(visit, [*found.items, *(each for each in erased_by_request.items if each.flow_id)]),
     )
 
 
@@ -146,7 +148,7 @@ async def list_receipts(visit: Visitor, cursor: str = "", erased: str = "") -> R
 @without_content
 async def download_receipt(visit: Visitor, receipt_id: UUID) -> Response:
     """The receipt of an erasure as a file, like GET /erasures/{erasure_id}."""
-    receipt = await visit.read(erasure_receipts.get_receipt, receipt_id)
+    receipt = await visit.read(erasures.get_receipt, receipt_id)
     return Response(
         json.dumps(asdict(receipt), default=str, indent=1),
         media_type="application/json",
@@ -254,3 +256,24 @@ def _uuid(text: str, field: str) -> UUID:
         return UUID(text)
     except ValueError:
         raise errors.InvalidRequest(f"{field} must be chosen from the list", field=field) from None
+
+
+async def _session_note(visit: Visit, flow_id: UUID, session_id: str) -> str:
+    return "On legal hold" if await visit.read(holds.is_held, flow_id, session_id) else ""
+
+
+async def _would_forget(visit: Visit, memory: MemoryBaseView, changes: Mapping[str, Any]) -> RetentionPreview | None:
+    """What the memory would forget if that is more than before."""
+    days = changes.get("retain_days")
+    if days is None or (memory.retain_days is not None and days >= memory.retain_days):
+        return None
+    found = await visit.read(preview.preview, memory_base_id=memory.id, retain_days=days)
+    return found.items[0]
+
+
+PAGES = Pages(
+    router=router,
+    tab=("retention", "Retention"),
+    session_note=_session_note,
+    memory_check=MemoryCheck(_would_forget, "memory_would_forget.html"),
+)

@@ -15,9 +15,10 @@ from harness.world import WorkerKilled, World, crash_after
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.database.paging import PageRequest
+from memorybase.features.retention import budget, forgetting, receipts
 from memorybase.memory_bases import consistency, manage, regenerate
 from memorybase.models import MemoryBase
-from memorybase.retention import forgetting, receipts
+from memorybase.services import Services
 from memorybase.sessions import edits, restoring
 
 S = "s"
@@ -231,6 +232,40 @@ def test_many_messages_take_several_passes(world: World, days: Calendar, monkeyp
     assert held(world, base) == set()
     (receipt,) = receipts.list_passes(world.services, world.user_id, PageRequest()).items
     assert receipt.messages == 7
+
+
+def test_many_sessions_take_several_passes(world: World, days: Calendar, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "TRANSACTIONS", 3)
+    base = world.new_base(threshold=1, retain_days=10)
+    for number in range(7):
+        world.say(f"s{number}", f"old {number}")
+    world.settle()
+    days.pass_days(11)
+    assert [forgetting.forget_expired(world.services) for _ in range(4)] == [3, 3, 1, 0]
+    world.settle()
+    assert held(world, base) == set()
+    (receipt,) = receipts.list_passes(world.services, world.user_id, PageRequest()).items
+    assert (receipt.messages, receipt.finished_at is not None) == (7, True)
+
+
+def test_a_session_that_fails_is_tried_again(world: World, days: Calendar, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = world.new_base(threshold=1, retain_days=10)
+    for number in range(3):
+        world.say(f"s{number}", f"old {number}")
+    world.settle()
+    days.pass_days(11)
+    forget_session, failing = forgetting.forget_session, ["s1"]
+
+    def forget_or_fail(services: Services, flow_id: UUID, base_id: UUID, session_id: str) -> budget.Deleted:
+        if session_id in failing:
+            failing.remove(session_id)
+            raise errors.DatabaseUnavailable
+        return forget_session(services, flow_id, base_id, session_id)
+
+    monkeypatch.setattr(forgetting, "forget_session", forget_or_fail)
+    assert [forgetting.forget_expired(world.services) for _ in range(3)] == [1, 2, 0]
+    world.settle()
+    assert held(world, base) == set()
 
 
 @each_row("days_", [0, -1, 36_501])

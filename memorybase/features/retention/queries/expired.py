@@ -1,19 +1,18 @@
-"""Retention: the bounds of a rule, what has expired of a session, whose rule is due, and the receipts."""
+"""Rules that are due, what has expired by them, and what they would delete."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
-from typing import Any, Literal, NamedTuple, get_args
+from datetime import datetime
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
-from memorybase.database import batches, clock
-from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
-from memorybase.database.upsert import insert, rows_affected
+from memorybase.database import batches
+from memorybase.database.upsert import rows_affected
+from memorybase.features.retention.queries import holds
 from memorybase.models import (
     Chat,
     ChatRecord,
@@ -24,23 +23,14 @@ from memorybase.models import (
     Message,
     NodeExecution,
     RestorableMessage,
-    RetentionPass,
     Run,
     Session,
     SessionProgress,
 )
-from memorybase.queries import holds, restorable_messages
+from memorybase.queries import restorable_messages
 from memorybase.queries.joins import MESSAGE_OF_SESSION
 from memorybase.queries.sessions import SessionRow
 
-MAX_RETAIN_DAYS = 36_500  # a hundred years
-
-Rule = Literal["flow", "session", "memory_base"]
-PassRule = Literal[Rule, "memory_use"]  # also the setting for recorded uses
-PASS_RULES: tuple[PassRule, ...] = get_args(PassRule)  # receipts of erasures are in the same table
-Pass = RetentionPass
-_IS_OPEN = sa.text("finished_at IS NULL")
-_NEWEST_FIRST = Keyset("retention-passes", (Pass.started_at, Pass.id), descending=True)
 # A session's rows, and when they were stored.
 _STORED_AT: tuple[tuple[type[Any], Any], ...] = (
     (Message, Message.captured_at),
@@ -50,42 +40,10 @@ _STORED_AT: tuple[tuple[type[Any], Any], ...] = (
 ROWS = 500  # of which one look finds the sessions
 
 
-class Expiry(NamedTuple):
-    """A rule, and the time until which captured data has expired by it."""
-
-    rule: Rule
-    before: datetime
-
-
-def check_retain_days(days: int | None) -> None:
-    """Raises InvalidRequest unless it is a number of days in bounds, or None: for ever."""
-    if days is not None:
-        check_days("retain_days", days)
-
-
-def check_days(field: str, days: int) -> None:
-    """Raises InvalidRequest for a number of days out of bounds."""
-    if not 1 <= days <= MAX_RETAIN_DAYS:
-        bounds = [1, MAX_RETAIN_DAYS]
-        raise errors.InvalidRequest(
-            f"{field} must be from 1 to {MAX_RETAIN_DAYS}", field=field, value=days, limit=bounds
-        )
-
-
 def share_flow(db: OrmSession, flow_id: UUID) -> Flow | None:
     """The flow, unless it is being deleted; its rule does not change before the transaction ends."""
     statement = sa.select(Flow).where(Flow.id == flow_id, Flow.deleting_at.is_(None)).with_for_update(read=True)
     return db.scalar(statement.execution_options(populate_existing=True))
-
-
-def expiry_of(flow: Flow, session: SessionRow, now: datetime) -> Expiry | None:
-    """The expiry of the session, by the flow's rule or the session's own; None: nothing has expired."""
-    found: list[Expiry] = []
-    if flow.retain_days is not None:
-        found.append(Expiry("flow", now - timedelta(days=flow.retain_days)))
-    if session.expires_at is not None and session.expires_at <= now:
-        found.append(Expiry("session", session.expires_at))
-    return max(found, key=lambda each: each.before, default=None)
 
 
 class DueSession(NamedTuple):
@@ -277,67 +235,6 @@ def held_up_to(db: OrmSession, progress_id: UUID, seq: int) -> tuple[int, int]:
         )
     ).one()
     return int(row[0]), int(row[1] or 0)
-
-
-# Receipts.
-
-
-def open_pass(db: OrmSession, values: dict[str, Any]) -> Pass:
-    """The open pass of the rule, locked; a new one if there is none."""
-    new = insert(db, Pass).values(**values)
-    db.execute(new.on_conflict_do_nothing(index_elements=["rule", "subject_id"], index_where=_IS_OPEN))
-    found = lock_open_pass(db, values["rule"], values["subject_id"])
-    return found if found is not None else open_pass(db, values)  # another sweeper closed it in between
-
-
-def lock_open_pass(db: OrmSession, rule: str, subject_id: UUID) -> Pass | None:
-    mine = (Pass.rule == rule, Pass.subject_id == subject_id, Pass.finished_at.is_(None))
-    statement = sa.select(Pass).where(*mine).with_for_update(key_share=True)
-    return db.scalar(statement.execution_options(populate_existing=True))
-
-
-def open_subjects(db: OrmSession, rule: str, *, before: datetime | None = None, limit: int) -> Sequence[UUID]:
-    """The subjects of the rule's open passes that began before that time."""
-    mine = [Pass.rule == rule, Pass.finished_at.is_(None)]
-    if before is not None:
-        mine.append(Pass.started_at <= before)
-    return db.scalars(sa.select(Pass.subject_id).where(*mine).order_by(Pass.subject_id).limit(limit)).all()
-
-
-def abandoned_passes(db: OrmSession, *, limit: int) -> list[tuple[str, UUID]]:
-    """Open passes of a flow or a memory base that is deleted or has no rule any more."""
-    flow = sa.exists().where(Flow.id == Pass.subject_id, Flow.retain_days.is_not(None), Flow.deleting_at.is_(None))
-    base = sa.exists().where(
-        MemoryBase.id == Pass.subject_id, MemoryBase.retain_days.is_not(None), MemoryBase.deleting_at.is_(None)
-    )
-    is_over = sa.or_(sa.and_(Pass.rule == "flow", ~flow), sa.and_(Pass.rule == "memory_base", ~base))
-    rows = db.execute(sa.select(Pass.rule, Pass.subject_id).where(Pass.finished_at.is_(None), is_over).limit(limit))
-    return [(row[0], row[1]) for row in rows]
-
-
-def has_pass(db: OrmSession, user_id: UUID, flow_id: UUID) -> bool:
-    mine = sa.select(Pass.id).where(Pass.user_id == user_id, Pass.flow_id == flow_id)
-    return db.scalar(mine.limit(1)) is not None
-
-
-def passes_page(db: OrmSession, user_id: UUID, request: PageRequest, *, flow_id: UUID | None) -> Found:
-    mine = [Pass.user_id == user_id, Pass.rule.in_(PASS_RULES)]
-    if flow_id is not None:
-        mine.append(Pass.flow_id == flow_id)
-    return fetch_page(db, sa.select(Pass).where(*mine), sa.select(Pass.id).where(*mine), _NEWEST_FIRST, request)
-
-
-def has_old_pass(db: OrmSession, *, kept: timedelta) -> bool:
-    return db.scalar(_old_passes(db, kept).limit(1)) is not None
-
-
-def delete_passes(db: OrmSession, *, kept: timedelta, limit: int) -> int:
-    """Delete up to `limit` receipts that were finished longer ago than `kept`. Returns the number deleted."""
-    return rows_affected(db, sa.delete(Pass).where(Pass.id.in_(_old_passes(db, kept).limit(limit))))
-
-
-def _old_passes(db: OrmSession, kept: timedelta) -> sa.Select[UUID]:
-    return sa.select(Pass.id).where(Pass.finished_at <= clock.now(db) - kept)
 
 
 # Dry runs.

@@ -19,10 +19,10 @@ from harness.world import World
 
 from memorybase import errors
 from memorybase.database import clock
+from memorybase.features.retention import holds
 from memorybase.memory_bases import regenerate
 from memorybase.models import Flow, MemoryBase
 from memorybase.operations import sweeper
-from memorybase.retention import holds
 from memorybase.sessions import edits
 
 KEPT_DAYS = 10

@@ -15,6 +15,7 @@ from harness.expiring import S, chat, execute, keep, key_of, receipts_of, sweep_
 from harness.rows import each_row
 from harness.world import World
 
+import memorybase.deletions
 from memorybase import errors
 from memorybase.conversation.chat_memory import memories, message_log
 from memorybase.conversation.history import node_executions
@@ -22,11 +23,10 @@ from memorybase.conversation.memory_use.given import Given, GivenSource, record_
 from memorybase.conversation.memory_use.record import run_memory
 from memorybase.database import clock
 from memorybase.database.paging import PageRequest
+from memorybase.features.retention import holds, passes
+from memorybase.features.retention.holds import HoldView
 from memorybase.ids import CallerId
 from memorybase.models import ChatRecord, MemoryUse, NodeExecution, PlannedDeletion, RestorableMessage
-from memorybase.queries import holds as queries
-from memorybase.retention import holds, passes
-from memorybase.retention.holds import HoldView
 from memorybase.sessions import bulk, edits, restoring
 from memorybase.sessions import deletion as session_deletion
 
@@ -223,14 +223,14 @@ class TestDeletions:
 def test_a_hold_waits_for_a_deletion_that_did_not_see_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.say(S, "one")
     checked, go_on = Event(), Event()
-    refuse = queries.refuse_if_session_held
+    check = memorybase.deletions.check
 
     def slowly(*args: Any) -> None:
-        refuse(*args)
+        check(*args)
         checked.set()
         assert go_on.wait(30)
 
-    monkeypatch.setattr(queries, "refuse_if_session_held", slowly)
+    monkeypatch.setattr(memorybase.deletions, "check", slowly)
     with ThreadPoolExecutor(2) as pool:
         deleting = pool.submit(edits.delete_session, world.services, world.user_id, world.flow_id, S)
         assert checked.wait(30)

@@ -7,6 +7,7 @@ cancelled.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -15,6 +16,10 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import messages
 from memorybase.database import clock
+from memorybase.features.retention import passes, receipts
+from memorybase.features.retention.budget import NOTHING, Budget, Deleted
+from memorybase.features.retention.queries import expired
+from memorybase.features.retention.receipts import Subject
 from memorybase.ingestion import scheduler
 from memorybase.models import MemoryBase
 from memorybase.queries import (
@@ -24,68 +29,78 @@ from memorybase.queries import (
     jobs,
     memory_bases,
     progress_rows,
-    retention,
     sessions,
 )
 from memorybase.queries.cursors import ProgressRow
 from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.sessions import SessionRow
-from memorybase.retention import passes, receipts
-from memorybase.retention.receipts import Subject
 from memorybase.services import Services
 
 BASES = 20  # in one pass
-PAGE = 500  # messages whose sessions one pass looks at, beyond those of one run
+PAGE = 500  # messages of one memory base whose sessions one pass looks at, beyond those of one run
 LEASE = timedelta(minutes=1)  # in which no other sweeper takes the memory base
 
 
 def forget_expired(services: Services) -> int:
     """Forget messages that have expired by the rules of memory bases, and return their number."""
     with services.database.reading() as db:
-        due = retention.due_bases(db, clock.now(db), limit=BASES)
-    return sum(_forget_in_base(services, base_id) for base_id in due)
+        due = expired.due_bases(db, clock.now(db), limit=BASES)
+    budget = Budget()
+    for base_id in due:
+        if budget.is_spent:
+            break
+        _forget_in_base(services, base_id, budget)
+    return budget.deleted
 
 
-def _forget_in_base(services: Services, base_id: UUID) -> int:
+def _forget_in_base(services: Services, base_id: UUID, budget: Budget) -> None:
     with services.database.transaction() as db:
         now = clock.now(db)
-        if not retention.take_base(db, base_id, now, now + LEASE):
-            return 0
+        if not expired.take_base(db, base_id, now, now + LEASE):
+            return
     # Of one run all messages have the same time, so a page must be longer.
     limit = messages.MAX_MESSAGES + PAGE
     with services.database.reading() as db:
         base = db.get(MemoryBase, base_id)
         if base is None or base.retain_days is None:
-            return 0
+            return
         days, before = base.retain_days, clock.now(db) - timedelta(days=base.retain_days)
-        found = retention.captured_between(db, base.flow_id, base.forgotten_until, before, limit=limit)
-    forgotten = sum(
-        forget_session(services, base.flow_id, base_id, name) for name in dict.fromkeys(name for name, _ in found)
-    )
-    is_complete = len(found) < limit
+        found = expired.captured_between(db, base.flow_id, base.forgotten_until, before, limit=limit)
+    reached, is_complete = found[-1][1] if found else before, len(found) < limit
+    for session_id, captured_at in _first_of_each(found):
+        if budget.is_spent or not budget.spend(forget_session, services, base.flow_id, base_id, session_id):
+            reached, is_complete = captured_at, False
+            break
     with services.database.transaction() as db:
         now = clock.now(db)
         if is_complete:
             receipts.close(db, services, "memory_base", base_id, now)
             now += passes.INTERVAL
-        retention.release_base(db, base_id, days, now, before if is_complete else found[-1][1])
-    return forgotten
+        expired.release_base(db, base_id, days, now, before if is_complete else reached)
 
 
-def forget_session(services: Services, flow_id: UUID, base_id: UUID, session_id: str) -> int:
-    """Forget the expired messages of one session. Returns the number that the knowledge base held."""
+def _first_of_each(found: Iterable[tuple[str, datetime]]) -> Iterable[tuple[str, datetime]]:
+    """Each session with the time of its first message, in the order of these."""
+    firsts: dict[str, datetime] = {}
+    for session_id, captured_at in found:
+        firsts.setdefault(session_id, captured_at)
+    return firsts.items()
+
+
+def forget_session(services: Services, flow_id: UUID, base_id: UUID, session_id: str) -> Deleted:
+    """Forget the expired messages of one session. Of the rows only the messages count that the knowledge base held."""
     with services.database.transaction() as db:
         shared = memory_bases.share_bases_of_flow(db, flow_id)
         base = next((each for each in shared if each.id == base_id), None)
         session = None if base is None else sessions.lock_session(db, flow_id, session_id)
         if base is None or session is None or session.deleted_at is not None:
-            return 0
+            return NOTHING
         days = memory_bases.retain_days_of(db, base_id)
         if days is None:
-            return 0
+            return NOTHING
         now = clock.now(db)
         before = now - timedelta(days=days)
-        start = retention.last_expired_seq(db, session, before)
+        start = expired.last_expired_seq(db, session, before)
         # A session without a row would be ingested from its beginning later.
         progress_rows.ensure_rows(db, base, [session_id], start_seq=start)
         rows = cursors.lock_rows(db, [base_id], session_id)
@@ -93,11 +108,11 @@ def forget_session(services: Services, flow_id: UUID, base_id: UUID, session_id:
         for progress in rows:
             if progress.start_seq < start:
                 if progress.generation == base.serving:
-                    counts["messages"], counts["chunks"] = retention.held_up_to(db, progress.id, start)
+                    counts["messages"], counts["chunks"] = expired.held_up_to(db, progress.id, start)
                 counts["facts"] += _start_after(db, services, base, session, progress, start, now)
         scheduler.schedule_next(db, services, base, rows, now)
         receipts.add(db, Subject("memory_base", base.user_id, flow_id, days, base_id), before, counts, now)
-        return counts["messages"]
+        return Deleted({"messages": counts["messages"]})
 
 
 def _start_after(

@@ -6,21 +6,41 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import Path, Query, Response
+from pydantic import Field
 
 from api.deps import Admin, EndUserFilter, FlowFilter, PageDep, Reader, ServicesDep, keyed_router
+from api.extension import Routes
 from api.locations import location
-from api.retention_schemas import HoldBody
-from api.schemas import RetainDays, SentUuid
+from api.schemas import Body, Identifier, Reason, RetainDays, SentUuid
 from memorybase import ids
 from memorybase.database.paging import Page
-from memorybase.retention import holds, preview, receipts
-from memorybase.retention.holds import HoldView
-from memorybase.retention.preview import RetentionPreviews
-from memorybase.retention.receipts import RetentionPassView
-from memorybase.sessions import receipts as erasure_receipts
+from memorybase.features.retention import erasures, holds, preview, receipts
+from memorybase.features.retention.holds import HoldView
+from memorybase.features.retention.preview import RetentionPreviews
+from memorybase.features.retention.receipts import RetentionPassView
 from memorybase.sessions.receipts import ErasureReceipt
 
 router = keyed_router("retention")
+ROUTES = Routes(
+    router=router,
+    tag="retention",
+    description="Legal holds, and what expires: what would be deleted and what was.",
+)
+
+
+class HoldBody(Body):
+    """The target of a hold: a flow, one session of it, or an end user in all flows."""
+
+    flow_id: Identifier | None = Field(
+        default=None, description="The flow: a UUID or the caller's id. Not together with `end_user_id`."
+    )
+    session_id: Identifier | None = Field(
+        default=None, description="One session of the flow; by default the whole flow."
+    )
+    end_user_id: Identifier | None = Field(
+        default=None, description="The person whose sessions and chats are held, in all flows, future ones too."
+    )
+    reason: Reason | None = Field(default=None, description="Why, for people.")
 
 
 @router.get("/retention/preview")
@@ -55,7 +75,7 @@ def list_erasures(
     services: ServicesDep, caller: Reader, page: PageDep, end_user_id: EndUserFilter = None
 ) -> Page[ErasureReceipt]:
     """List the receipts of erased end users and deleted sessions, newest first."""
-    return erasure_receipts.list_receipts(services, caller.user_id, page, end_user_id=end_user_id)
+    return erasures.list_receipts(services, caller.user_id, page, end_user_id=end_user_id)
 
 
 @router.get("/erasures/{erasure_id}")
@@ -65,7 +85,7 @@ def get_erasure(
     caller: Reader,
 ) -> ErasureReceipt:
     """Read the receipt of an erasure."""
-    return erasure_receipts.get_receipt(services, caller.user_id, erasure_id)
+    return erasures.get_receipt(services, caller.user_id, erasure_id)
 
 
 @router.post("/holds", status_code=201)
