@@ -137,7 +137,7 @@ def expire_session(services: Services, flow_id: UUID, session_id: str) -> Delete
         if expired.has_later(db, session, expiry.before):
             deleted = _expire_part(db, services, bases, session, expiry, now)
         else:
-            erased, _ = erasure.begin(db, services, bases, session, now)  # a later step of the pass finishes it
+            erased, _ = erasure.begin(db, services, bases, session, now)  # the step sessions_erased finishes it
             deleted = Deleted({name: getattr(erased, name) for name in COUNTED})
         if deleted.is_complete and session.expires_at is not None and session.expires_at <= now:
             sessions.update(db, session, expires_at=None)
