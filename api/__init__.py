@@ -11,7 +11,7 @@ security_headers   what browsers must not do with an answer
 deps           what routes receive: services, caller, page, ids; checks of every call with a key
 operations     what holds for an operation: declared on its route by `@operation`
 key_limits     what a limited key may name in a request
-auditing       what a call leaves in the audit log
+calls          what features that keep a record of calls are told
 idempotency    carries a request with an Idempotency-Key out once
 admission      how much work of each class is in progress
 shared_polls   polls that many requests share

@@ -18,7 +18,6 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from api import contract, docs_page, failures, mcp, waiting
 from api.admission import Admission, admission_of
-from api.auditing import Recent
 from api.bodies import BodyBound
 from api.file_limit import raise_file_limit
 from api.idempotency import HEADER, REPLAYED
@@ -74,7 +73,6 @@ def create_app(services: Services | None = None, *, monotonic: Callable[[], floa
     app.state.ending = False
     app.state.connections_bounded = False
     app.state.gate = Gate(settings, clock=monotonic)
-    app.state.recently_recorded = Recent()
     app.state.admission = Admission()
     app.state.watched = waiting.Watched(lambda: app.state.services, lambda: bool(app.state.ending))
     app.state.exposition = exposition.Exposition()

@@ -14,9 +14,8 @@ from fastapi.security import APIKeyHeader, HTTPBearer
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from api import auditing, idempotency, key_limits
+from api import calls, idempotency, key_limits
 from api.admission import Bulkhead, Work, admission_of
-from api.auditing import Audit
 from api.key_limits import Rule
 from api.limits import Gate
 from api.middleware import path_text
@@ -25,6 +24,7 @@ from api.schemas import ERRORS, Identifier, SentUuid, Stored
 from memorybase import errors, ids, validation
 from memorybase.auth import api_keys
 from memorybase.auth.api_keys import Principal
+from memorybase.calls import Effect
 from memorybase.database import paging
 from memorybase.models import ID_LENGTH
 from memorybase.quotas.bounds import acting_as
@@ -111,16 +111,16 @@ class KeyedRoute(CheckedRoute):
         return self.policy.work or (Work.READ if self.only_reads else Work.CHANGE)
 
     @property
-    def audit(self) -> Audit:
-        if self.policy.audit is not None:
-            return self.policy.audit
+    def effect(self) -> Effect:
+        if self.policy.effect is not None:
+            return self.policy.effect
         if self.only_reads:
-            return Audit.NOTHING
-        return Audit.CAPTURE if self.work is Work.CAPTURE else Audit.CHANGE
+            return Effect.NOTHING
+        return Effect.CAPTURE if self.work is Work.CAPTURE else Effect.CHANGE
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         policy, work = self.policy, self.work
-        handler = auditing.recorded(self.name, self.audit, policy.audit_ignores, super().get_route_handler())
+        handler = calls.recorded(self.name, self.effect, policy.without_effect, super().get_route_handler())
         if policy.once:
             handler = idempotency.once(self.name, self.scope, policy.left_out, handler)
 
@@ -143,7 +143,7 @@ async def _within_limits(request: Request, operation: str, rule: Rule) -> Reques
     try:
         return await key_limits.within_limits(request, rule, admission_of(request)[Work.KEY])
     except (errors.OutsideKeyLimits, errors.NotFound) as error:
-        await auditing.note_denial(request, operation, error)
+        await calls.note_denial(request, operation, error)
         raise
 
 

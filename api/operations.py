@@ -18,8 +18,8 @@ from fastapi import APIRouter
 from fastapi.routing import APIRoute
 
 from api.admission import Work
-from api.auditing import Audit
 from api.key_limits import REFUSED, Rule
+from memorybase.calls import Effect
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
@@ -30,8 +30,8 @@ class Policy:
 
     limits: Rule = REFUSED  # what limited keys may name; without a rule they are refused
     work: Work | None = None  # its class of work; None: READ if it only reads, else CHANGE
-    audit: Audit | None = None  # what it leaves in the audit log; None: nothing if it only reads, else by its work
-    audit_ignores: frozenset[str] = frozenset()  # fields of the body that name objects without effect
+    effect: Effect | None = None  # what a record of calls has of it; None: nothing if it only reads, else by its work
+    without_effect: frozenset[str] = frozenset()  # fields of the body that name objects and change nothing
     once: bool = False  # it takes an Idempotency-Key; docs/reference/api.md says what a repetition does
     # A field of the answer that is stored nowhere else in clear, or whose text a deletion must find. An answer is kept
     # without it, and the route completes or refuses a repetition.

@@ -10,6 +10,7 @@ from memorybase.settings import Settings
 
 USER = "proxy_user"  # in the scope
 MAX_LENGTH = 200
+REFUSAL = b"This page must be opened through the proxy that signs people in."
 
 
 class ProxyUser:
@@ -33,3 +34,20 @@ class ProxyUser:
             return None
         person = sent[0].encode("latin-1").decode(errors="replace").strip()
         return person if person and len(person) <= MAX_LENGTH else None
+
+
+class ThroughProxy:
+    """Refuses the pages to whom no trusted proxy names, if the setting proxy_user_header says that one does."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not scope.get(USER):
+            settings: Settings = scope["app"].state.host.state.settings
+            if settings.proxy_user_header:
+                headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(REFUSAL))]
+                await send({"type": "http.response.start", "status": 403, "headers": headers})
+                await send({"type": "http.response.body", "body": REFUSAL})
+                return
+        await self.app(scope, receive, send)

@@ -33,7 +33,7 @@ from memorybase.ingestion.flush import JobBrief
 from memorybase.ingestion.trigger import IngestionState
 from memorybase.messages import MAX_MESSAGES, not_blank, storable
 from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH
-from memorybase.queries.retention import MAX_RETAIN_DAYS
+from memorybase.queries.expiry import MAX_RETAIN_DAYS
 from memorybase.sessions.curation import MAX_IDS, MAX_REASON, Action
 from memorybase.sessions.edits import NewExpiry
 from memorybase.validation import Sent

@@ -34,10 +34,11 @@ from ingesting.doubles import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMem
 from ingesting.postgresql import running_postgresql
 
 from memorybase import features
-from memorybase.audit.record import Actor, Recorder
 from memorybase.auth import api_keys
+from memorybase.calls import Actor, Call, Effect
 from memorybase.database import migrate
 from memorybase.database.engine import Database
+from memorybase.features.audit_log.recording import Recorder
 from memorybase.ingestion import capture as ingestion
 from memorybase.ingestion.advance import advance
 from memorybase.ingestion.capture import CaptureRequest
@@ -147,7 +148,7 @@ class Benchmark:
                 yield "limited"
             return
         actor = Actor("api", self._user_id, uuid4(), address="192.0.2.1", request_id=uuid4().hex)
-        recorder = Recorder(actor, "capture_run", {"flow_id": str(self._flow_id)})
+        recorder = Recorder(Call(actor, Effect.CAPTURE, "capture_run", {"flow_id": str(self._flow_id)}))
         with self._services.database.before_commit(recorder):
             yield "recorded"
 

@@ -21,19 +21,24 @@ if TYPE_CHECKING:
 
     from api.extension import Routes
     from api.web.extension import Pages
+    from memorybase.calls import Call, Effect
     from memorybase.cli.extension import Commands
     from memorybase.conversation.context_lines import ContextLine, LinesQuery
     from memorybase.conversation.view.records import Kind
+    from memorybase.deletions import Deletion
     from memorybase.events import Event
     from memorybase.memory_bases.consistency import OnProgress
     from memorybase.memory_bases.deep_check import DeepResult
     from memorybase.models import Base, KnowledgeBase
     from memorybase.operations.problems import Problem
+    from memorybase.queries.due_steps import Condition
     from memorybase.queries.memory_bases import BaseRow
     from memorybase.queries.sessions import SessionRow
     from memorybase.queries.timestamps import Limit
     from memorybase.search.request import SearchRequest
     from memorybase.services import Services, Task
+    from memorybase.sessions.receipts import Remainder
+    from memorybase.settings import Settings
 
     Counts = Mapping[str, int]
     """Numbers of deleted rows, named as the fields of an erasure and of a receipt."""
@@ -78,9 +83,11 @@ def total(counts: Iterable[Counts]) -> Counter[str]:
 class Hooks:
     """What the domain calls. Loading them also declares the feature's tables.
 
-    What takes a database session runs in the caller's transaction, and an exception ends that.
+    What takes a database session runs in the caller's transaction, and an exception ends that: `before_deletion` raises
+    Held for what the feature keeps.
     """
 
+    before_deletion: Callable[[OrmSession, UUID, Deletion], object] = _nothing
     on_events: Callable[[OrmSession, UUID, Sequence[Event], datetime], object] = _nothing
     on_ingested: Callable[[OrmSession, Services, Ingested], object] = _nothing
     on_edited: Callable[[OrmSession, Edited], Counts] = _no_counts
@@ -97,6 +104,8 @@ class Hooks:
     problems: Callable[[OrmSession, UUID], Sequence[Problem]] = _nothing
     gauges: Callable[[OrmSession, Services], Sequence[Gauge]] = _nothing
     limits: Callable[[Services], Iterable[Limit]] = _nothing
+    remainders: Callable[[Services], Sequence[Remainder]] = _nothing
+    call_log: CallLog | None = None
     steps: Sequence[Step] = ()
     tasks: Mapping[Task, WorkerTask] = field(default_factory=dict)
     threads: Mapping[Task, StartThread] = field(default_factory=dict)  # by the task that wakes it
@@ -165,11 +174,21 @@ class WorkerThread(Protocol):
         """Begin nothing more. Returns at once."""
 
 
+@dataclass(frozen=True, slots=True)
+class CallLog:
+    """A record of calls. `keeps`: whether of this effect; `recorder`: what writes the entry of a change in the first
+    transaction that the change commits; `write`: writes one in a transaction of its own."""
+
+    keeps: Callable[[Settings, Effect], bool]
+    recorder: Callable[[Call], Callable[[OrmSession], object]]
+    write: Callable[[Services, Call], object]
+
+
 class Pace(StrEnum):
     """Which of the sweeper's passes run a step.
 
-    DUE: those for which `due_steps` finds work. EVERY: each one. RESTING: none for half a minute after the step found
-    nothing. SELDOM: none for ten minutes.
+    DUE: those for which `due_steps` finds work, of a feature's step by its `is_due`. EVERY: each one. RESTING: none
+    for half a minute after the step found nothing. SELDOM: none for ten minutes.
     """
 
     DUE = "due"
@@ -189,6 +208,7 @@ class Step:
     run: Callable[[Services], int]
     pace: Pace = Pace.RESTING
     full: int | None = None
+    is_due: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)

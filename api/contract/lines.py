@@ -260,6 +260,3 @@ LINES_OF_EXPORT: dict[str, Any] = {
 EVENTS_OF_JOB: dict[str, Any] = {
     "content": text_of(EVENTS, "JobEvent", "Events; the `data` of each is JSON."),
 }
-LINES_OF_AUDIT: dict[str, Any] = {
-    "content": text_of(JSON_LINES, "AuditEntryView", "JSON lines: one AuditEntryView on each."),
-}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from api.routes import (
-    audit,
     chat_memories,
     context,
     dead_letters,
@@ -19,7 +18,6 @@ from api.routes import (
     metrics,
     overview,
     portability,
-    retention,
     search,
     sessions,
     sign_in,
@@ -45,11 +43,9 @@ ROUTERS = (
     history.router,
     chat_memories.router,
     search.router,
-    retention.router,
     dify.router,
     keys.router,
     usage.router,
-    audit.router,
     workers.router,
     sign_in.router,
     metrics.router,

@@ -9,7 +9,6 @@ from fastapi.responses import StreamingResponse
 from pydantic import Field
 
 from api.admission import Work, admission_of
-from api.auditing import Audit
 from api.contract.lines import JSON_LINES, LINES_OF_EXPORT
 from api.deps import EndUserFilter, FlowId, NodeId, PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.idempotency import keeping, operation_id, replayed
@@ -20,6 +19,7 @@ from api.routes.portability import STREAM_HEADERS
 from api.schemas import CONFLICT, Body, GivenChat, Identifier, ModelName, SentMessages, Stored, ViewAnswer
 from memorybase import ids
 from memorybase.auth.api_keys import Principal
+from memorybase.calls import Effect
 from memorybase.conversation.chat_memory import memories, message_log, summaries, views
 from memorybase.conversation.chat_memory.config import MAX_MESSAGES, ChatMemoryConfig
 from memorybase.conversation.chat_memory.memories import ChatMemoryView, ChatSelector, ChatView, MemoryKey
@@ -288,7 +288,7 @@ def summarize_chat(
 
 
 @router.get(f"{MEMORY}/export", response_class=StreamingResponse, responses={200: LINES_OF_EXPORT})
-@operation(limits=_CHAT_IN_QUERY, audit=Audit.EXPORT)
+@operation(limits=_CHAT_IN_QUERY, effect=Effect.READ)
 def export_chats(
     request: Request,
     flow_id: FlowId,

@@ -25,8 +25,22 @@ from api.key_limits import FLOW_IN_PATH, Rule, end_user_in, flow_in, named_flows
 from api.locations import location
 from api.middleware import path_text
 from api.operations import operation
-from api.retention_schemas import FlowChanges
-from api.schemas import CONFLICT, Accepted, CaptureAnswer, CaptureBody, FlowBody, Identifier, Moment, Until
+from api.schemas import (
+    CONFLICT,
+    FLOW_ZONE,
+    NOT_GIVEN,
+    Accepted,
+    Body,
+    CaptureAnswer,
+    CaptureBody,
+    FlowBody,
+    Identifier,
+    Moment,
+    Name,
+    RetainDays,
+    TimeZone,
+    Until,
+)
 from memorybase import caveats, ids, messages
 from memorybase.auth.api_keys import Principal
 from memorybase.conversation.history import node_executions
@@ -44,6 +58,22 @@ from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import flows
 
 router = keyed_router("flows")
+
+
+class FlowChanges(Body):
+    """The fields of a flow to change."""
+
+    name: Annotated[Name, Field(description="The new name.")] = NOT_GIVEN
+    retain_days: RetainDays | None = Field(
+        default=None, description="Days until what was captured is deleted; null: it is kept."
+    )
+    standing: Annotated[
+        bool,
+        Field(
+            description="Whether contexts contain the end user's standing statements unless the call says otherwise."
+        ),
+    ] = NOT_GIVEN
+    time_zone: Annotated[TimeZone, Field(description=FLOW_ZONE)] = NOT_GIVEN
 
 
 class RunListFilter(BaseModel):

@@ -98,7 +98,7 @@ class BaseSessionFilter(BaseModel):
 
 
 @router.post("/memories", status_code=201, responses=CONFLICT)
-@operation(limits=Rule([flow_in("body")]), audit_ignores=DECIDED_BY_SERVER, once=True)
+@operation(limits=Rule([flow_in("body")]), without_effect=DECIDED_BY_SERVER, once=True)
 def create_memory_base(
     body: MemoryBaseBody, services: ServicesDep, caller: Writer, request: Request, response: Response
 ) -> MemoryBaseView:

@@ -9,12 +9,12 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from api.admission import Work, admission_of
-from api.auditing import Audit
 from api.contract.lines import JSON_LINES, LINES_OF_EXPORT
 from api.deps import FlowFilter, Reader, ServicesDep, Writer, keyed_router
 from api.key_limits import Rule, end_user_in, flow_in, memory_base_in
 from api.operations import operation
 from api.schemas import Identifier, SentUuid
+from memorybase.calls import Effect
 from memorybase.import_export import exporter, importer
 from memorybase.import_export.importer import ImportAnswer
 
@@ -25,7 +25,7 @@ STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 @router.get("/export", response_class=StreamingResponse, responses={200: LINES_OF_EXPORT})
 @operation(
-    limits=Rule([flow_in("query"), memory_base_in("query", required=False)], [end_user_in("query")]), audit=Audit.EXPORT
+    limits=Rule([flow_in("query"), memory_base_in("query", required=False)], [end_user_in("query")]), effect=Effect.READ
 )
 def export_lines(
     request: Request,

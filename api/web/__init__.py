@@ -29,7 +29,7 @@ How a view is written:
 - A part that needs a store or Redis is an address of its own: `{% call part(url) %}` loads it after the page, and
   `visit.within(visit.deadlines.search, function, ...)` ends it with an error that names the part.
 - A part that changes by itself: `visit.live("jobs_table.html", ...)`, which answers 204 while nothing has changed.
-- A page leaves an entry in the audit log unless it declares `@without_content`, and a form always. `@recorded_as` gives
-  the entry the name of the API's operation that does the same.
+- A page is a call that features may record, unless it declares `@without_content`; a form always is. `@recorded_as`
+  gives it the name of the API's operation that does the same.
 - Addresses hold filter, order, page and tab. Templates name colours, sizes and widths by classes or SVG attributes.
 """

@@ -60,14 +60,26 @@ class ResultForm:
     template: str
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryCheck:
+    """Before changed settings of a memory are saved: `count` says what they would delete, which `template` shows as
+    `counted` to be confirmed; None if nothing."""
+
+    count: Callable[[Visit, MemoryBaseView, Mapping[str, Any]], Awaitable[Any]]
+    template: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pages:
-    """`tab`: the name and the label of a tab in the settings, whose page is /settings/NAME. Templates and static files
-    are in the feature's folders templates/ and static/."""
+    """`tab`: the name and the label of a tab in the settings, whose page is /settings/NAME. `session_note`: what a
+    session's page says of it, by its flow and id, or nothing. Templates and static files are in the feature's folders
+    templates/ and static/."""
 
     router: APIRouter
     tab: tuple[str, str] | None = None
     memory_tab: MemoryTab | None = None
+    memory_check: MemoryCheck | None = None
+    session_note: Callable[[Visit, UUID, str], Awaitable[str]] | None = None
     result_form: ResultForm | None = None
     problems: Mapping[ProblemKind, ProblemPage] = field(default_factory=dict)
 
@@ -85,6 +97,16 @@ def folders(kind: str) -> list[Path]:
 
 def memory_tabs() -> list[MemoryTab]:
     return [pages.memory_tab for pages in pages_of_features().values() if pages.memory_tab is not None]
+
+
+def memory_checks() -> list[MemoryCheck]:
+    return [pages.memory_check for pages in pages_of_features().values() if pages.memory_check is not None]
+
+
+async def session_notes(visit: Visit, flow_id: UUID, session_id: str) -> list[str]:
+    """What features say of a session."""
+    asked = [pages.session_note for pages in pages_of_features().values() if pages.session_note is not None]
+    return [note for ask in asked if (note := await ask(visit, flow_id, session_id))]
 
 
 def result_forms() -> list[ResultForm]:

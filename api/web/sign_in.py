@@ -10,7 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 
 from api.limits import Gate
-from api.web import audited, responses, same_origin
+from api.web import calls, responses, same_origin
 from api.web.problems import error_text
 from api.web.visits import COOKIE, Visitor, root_of, services_of
 from memorybase import errors
@@ -64,7 +64,7 @@ async def _sign_in(
             raise
     except (errors.Unauthorized, errors.RateLimited) as error:
         return _form(request, next_path, error)
-    await run_in_threadpool(audited.record_sign_in, request, services, ticket.token)
+    await run_in_threadpool(calls.record_sign_in, request, services, ticket.token)
     return _signed_in(request, ticket, next_path)
 
 

@@ -10,7 +10,8 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.web import audited, deadlines, problems, same_origin, sign_in, visits
+from api.proxy_user import ThroughProxy
+from api.web import deadlines, problems, same_origin, sign_in, visits
 from api.web.extension import folders
 from api.web.rendering import STATIC
 from api.web.views import routers
@@ -72,7 +73,7 @@ def mount(app: FastAPI) -> None:
     site.add_middleware(problems.Crashes)
     site.add_middleware(GZipMiddleware, minimum_size=1_000)
     site.add_middleware(same_origin.SameOriginOnly, refuse=problems.error_page)
-    site.add_middleware(audited.ThroughProxy)
+    site.add_middleware(ThroughProxy)
     site.add_middleware(Headers)
     app.add_api_route("/", _redirect_to_pages, include_in_schema=False)
     app.mount(PATH, site)

@@ -14,11 +14,11 @@ from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 
-from api.web import audited, csrf, rendering, responses
+from api.web import calls, csrf, rendering, responses
+from api.web.calls import Recorder
 from api.web.deadlines import Deadlines
 from api.web.same_origin import SAFE
 from memorybase import errors
-from memorybase.audit.record import Recorder
 from memorybase.auth import web_sessions
 from memorybase.auth.api_keys import SCOPES, Principal
 from memorybase.quotas.bounds import acting_as
@@ -173,7 +173,7 @@ async def _visit(request: Request) -> Visit:
     principal.require("read")
     if request.method not in SAFE:
         await _check_token(request, token)
-    return Visit(request, services, token, principal, await audited.recorder_of(request, services, principal))
+    return Visit(request, services, token, principal, await calls.recorder_of(request, services, principal))
 
 
 async def _check_token(request: Request, session_token: str) -> None:

@@ -46,7 +46,7 @@ QUICK_CONSTANTS = {
     "memorybase.memory_bases.deletion.DRAIN_SECONDS": 2.0,
     "memorybase.memory_bases.deletion.RETIRE_SECONDS": 2.0,
     "memorybase.ingestion.scheduler.JOB_MAX_MESSAGES": 48,  # many jobs, many advances
-    "memorybase.retention.passes.INTERVAL": 1.0,
+    "memorybase.features.retention.passes.INTERVAL": 1.0,
     "memorybase.features.webhooks.sender.TIMEOUT_SECONDS": 2.0,
     "memorybase.features.webhooks.sender.BACKOFF_SECONDS": 0.2,
     "memorybase.features.webhooks.sender.ATTEMPTS": 20,  # an endpoint that fails now and then never gets as far

@@ -13,8 +13,8 @@ from chaos.clients import FlowOwner, Orders, attempt, new_text
 from chaos.cluster import Plan
 from memorybase import errors
 from memorybase.database.engine import Database
-from memorybase.models import Message, RetentionPass
-from memorybase.queries.retention import PASS_RULES
+from memorybase.features.retention.queries.receipts import PASS_RULES
+from memorybase.models import Message, Receipt
 
 FLOW = "expiring"
 HELD = "held"
@@ -107,16 +107,16 @@ _UNSYNCHRONIZED = {"synchronize_session": False}
 def unrest(db: OrmSession, expired: set[str]) -> dict[str, int]:
     """What retention still has to do."""
     there = {str(each) for each in db.scalars(sa.select(Message.id))}
-    open_passes = db.scalars(sa.select(RetentionPass.id).where(RetentionPass.finished_at.is_(None))).all()
+    open_passes = db.scalars(sa.select(Receipt.id).where(Receipt.finished_at.is_(None))).all()
     return {"expired messages": len(there & expired), "open receipts of retention": len(open_passes)}
 
 
 def check_receipts(db: OrmSession, expired: set[str]) -> list[str]:
     """Every expired message is in a receipt, once."""
-    counts = db.scalars(sa.select(RetentionPass.counts).where(RetentionPass.rule.in_(PASS_RULES))).all()
+    counts = db.scalars(sa.select(Receipt.counts).where(Receipt.rule.in_(PASS_RULES))).all()
     deleted = sum(each["messages"] for each in counts)
     return [] if deleted == len(expired) else [f"{len(expired)} messages expired, the receipts say {deleted}"]
 
 
 def count_receipts(db: OrmSession) -> int:
-    return len(db.scalars(sa.select(RetentionPass.id).where(RetentionPass.rule.in_(PASS_RULES))).all())
+    return len(db.scalars(sa.select(Receipt.id).where(Receipt.rule.in_(PASS_RULES))).all())

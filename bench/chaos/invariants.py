@@ -17,13 +17,13 @@ from sqlalchemy.orm import Session as OrmSession
 from chaos.clients import Kept
 from chaos.history import History
 from memorybase import errors
-from memorybase.audit import chain
 from memorybase.database.engine import Database
+from memorybase.features.audit_log import chain
+from memorybase.features.audit_log.models import AuditEntry
 from memorybase.features.facts.models import Distillation, DistillationUsage, Fact
 from memorybase.features.memory_map.models import MapPoint, MemoryMap
 from memorybase.models import (
     ACTIVE_STATES,
-    AuditEntry,
     Capture,
     DeadLetter,
     Flow,

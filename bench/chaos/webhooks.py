@@ -19,6 +19,7 @@ from harness.receiver import Received, Receiver, receiving
 from sqlalchemy.orm import Session as OrmSession
 from standardwebhooks import Webhook
 
+from memorybase.features.retention.queries.receipts import PASS_RULES
 from memorybase.features.webhooks.models import WebhookDelivery
 from memorybase.features.webhooks.outbox import EventType
 from memorybase.models import (
@@ -28,9 +29,8 @@ from memorybase.models import (
     GenerationState,
     IngestionJob,
     JobState,
-    RetentionPass,
+    Receipt,
 )
-from memorybase.queries.retention import PASS_RULES
 
 FAILED, SILENT, CUT = 0.1, 0.02, 0.05  # shares of the requests
 STALL_SECONDS = 3.0  # longer than the sender waits
@@ -191,7 +191,7 @@ def _check_generations(db: OrmSession, events: Events) -> list[str]:
 
 def _check_receipts(db: OrmSession, events: Events) -> list[str]:
     told = _ids(events, EventType.RETENTION_EXPIRED, "pass_id")
-    of_rules = sa.select(RetentionPass.id).where(RetentionPass.rule.in_(PASS_RULES))
+    of_rules = sa.select(Receipt.id).where(Receipt.rule.in_(PASS_RULES))
     receipts = {(str(each),) for each in db.scalars(of_rules)}
     return [*_compare("receipts", told, receipts), *_missing("events without a receipt", told.keys() - receipts)]
 

@@ -34,7 +34,7 @@ FORMER_SETTINGS = {
     "memorybase.memory_bases.deletion.DRAIN_SECONDS": "drain_seconds",
     "memorybase.memory_bases.deletion.RETIRE_SECONDS": "retire_seconds",
     "memorybase.ingestion.scheduler.JOB_MAX_MESSAGES": "job_max_messages",
-    "memorybase.retention.passes.INTERVAL": "retention_interval_seconds",
+    "memorybase.features.retention.passes.INTERVAL": "retention_interval_seconds",
     "memorybase.features.webhooks.sender.TIMEOUT_SECONDS": "webhook_timeout_seconds",
     "memorybase.features.webhooks.sender.BACKOFF_SECONDS": "webhook_backoff_seconds",
     "memorybase.features.webhooks.sender.ATTEMPTS": "webhook_attempts",

@@ -13,7 +13,6 @@ from memorybase_client import errors as client_errors
 
 from memorybase import __version__, errors
 from memorybase.cli import (
-    audit,
     dead_letters,
     doctor,
     export_file,
@@ -31,7 +30,6 @@ from memorybase.cli import (
     quotas,
     reconcile,
     reindex,
-    retention,
     sample,
     search,
     sign_in,
@@ -84,8 +82,6 @@ COMMANDS: dict[str, dict[str, Callable[..., object] | typer.Typer]] = {
     "Access and retention": {
         "keys": keys.app,
         "quotas": quotas.app,
-        "audit": audit.app,
-        "retention": retention.retention,
     },
     "Operation": {
         "migrate": stack.migrate,

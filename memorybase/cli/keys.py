@@ -118,14 +118,13 @@ def _limits(key: ApiKey) -> str:
 
 @contextmanager
 def recorded(services: Services, user_id: UUID, operation: str, **objects: UUID) -> Iterator[None]:
-    """Record the change in the audit log, with the user of the operating system."""
-    from memorybase.audit.record import Actor, Recorder, ids_in
+    """Tell features that keep a record of calls, with the user of the operating system."""
+    from memorybase import calls
+    from memorybase.calls import Actor, Call, Effect
 
-    if services.settings.audit == "off":
-        yield
-        return
     actor = Actor("cli", user_id=user_id, person=getpass.getuser())
-    with services.database.before_commit(Recorder(actor, operation, ids_in(objects))):
+    call = Call(actor, Effect.CHANGE, operation, calls.ids_in(objects))
+    with services.database.before_commit(calls.recorder(services, call)):
         yield
 
 

@@ -83,6 +83,7 @@ def sweep_until(
     After a failure of the database no lease counts as expired for as long as a lease lasts: living workers renew first.
     """
     agenda = sweeper.Agenda(now())
+    steps = sweeper.steps_of(services)
     while not stop.is_set():
         due = _try(sweeper.due_now, services)
         if due is not None and "store_check" in due:
@@ -91,9 +92,9 @@ def sweep_until(
         started = now()
         report = None
         if due is not None:
-            report = _try(partial(_pass, confirm=confirm, leave=agenda.leave(due, started)), services)
+            report = _try(partial(_pass, confirm=confirm, leave=agenda.leave(steps, due, started)), services)
         if report is not None:
-            agenda.rest(sweeper.steps_of(services), report, started)
+            agenda.rest(steps, report, started)
         if report is None or report.database_failed:
             agenda.defer("requeued", now() + services.settings.lease_seconds)
         stop.wait(0 if report is not None and report.is_behind else services.settings.sweep_seconds)

@@ -8,10 +8,22 @@ the other files import the core.
 from __future__ import annotations
 
 from memorybase.extension import Extension, Hooks
-from memorybase.features import backup, documents, facts, lab, memory_map, trace_capture, webhooks
+from memorybase.features import (
+    audit_log,
+    backup,
+    documents,
+    facts,
+    lab,
+    memory_map,
+    retention,
+    trace_capture,
+    webhooks,
+)
 
 # In the order in which their hooks run, their routes are found and their pages are shown.
 EXTENSIONS: tuple[Extension, ...] = (
+    retention.EXTENSION,
+    audit_log.EXTENSION,
     backup.EXTENSION,
     documents.EXTENSION,
     facts.EXTENSION,

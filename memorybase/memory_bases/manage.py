@@ -19,7 +19,8 @@ from memorybase.ingestion.claim import PAUSED
 from memorybase.knowledge_bases import registry
 from memorybase.memory_bases import preparation
 from memorybase.models import Capture, Generation, GenerationState, MemoryBase, PreparationKind, Priority
-from memorybase.queries import flows, jobs, memory_bases, retention
+from memorybase.queries import flows, jobs, memory_bases
+from memorybase.queries.expiry import check_retain_days
 from memorybase.queries.ownership import check_flow, not_found, require_memory_base
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -89,7 +90,7 @@ def create_memory_base(
     registry.check_name(new.name, "name")
     registry.check_name(new.kb_name or new.name, "kb_name")
     _check_bounds(threshold=new.threshold, idle_after=new.idle_after)
-    retention.check_retain_days(new.retain_days)
+    check_retain_days(new.retain_days)
     base_id = uuid4()
     with services.database.reading() as db:
         _check_free(db, user_id, new)
@@ -309,7 +310,7 @@ def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes
     if "name" in changes:
         registry.check_name(changes["name"], "name")
     _check_bounds(threshold=changes.get("threshold"), idle_after=changes.get("idle_after"))
-    retention.check_retain_days(changes.get("retain_days"))
+    check_retain_days(changes.get("retain_days"))
     try:
         with services.database.transaction() as db:
             base = require_memory_base(db, user_id, base_id, lock=True)

@@ -1,7 +1,6 @@
 """Tables and constraints, without logic, for SQLite and PostgreSQL.
 
     accounts       users, API keys, links to the web page, requests that may be repeated
-    audit          the audit log and the head of its hash chain
     sessions       flows, sessions, runs, messages, the keyword index
     curation       changes of single messages, deleted messages that can be restored
     memory_bases   memory bases, generations, the progress of each session
@@ -9,7 +8,7 @@
     knowledge      knowledge bases
     labels         which found messages are right for a question
     standing       standing statements: instructions and preferences of end users
-    retention      legal holds, receipts of what retention deleted
+    receipts       how much was deleted
     quotas         how much of each quota is in use
     chat_memories, node_memory, summaries   conversation memory
 
@@ -21,7 +20,6 @@ quota_counters locks nothing else after it.
 from __future__ import annotations
 
 from memorybase.models.accounts import ApiKey, IdempotencyKey, User, WebTicket
-from memorybase.models.audit import AuditChain, AuditEntry
 from memorybase.models.base import (
     ACTIVE_STATES,
     ID_LENGTH,
@@ -50,7 +48,7 @@ from memorybase.models.knowledge import KnowledgeBase
 from memorybase.models.memory_bases import Generation, MemoryBase, PlannedBaseDeletion, Preparation, SessionProgress
 from memorybase.models.node_memory import MemoryUse, MemoryUseMessage, NodeExecution
 from memorybase.models.quotas import QuotaCounter, QuotaEndUser
-from memorybase.models.retention import LegalHold, RetentionPass
+from memorybase.models.receipts import Receipt
 from memorybase.models.sessions import (
     IS_BEHIND,
     IS_MUTED,
@@ -82,8 +80,6 @@ __all__ = [
     "MODEL_LENGTH",
     "NAME_LENGTH",
     "ApiKey",
-    "AuditChain",
-    "AuditEntry",
     "Base",
     "BigId",
     "Capture",
@@ -104,7 +100,6 @@ __all__ = [
     "Json",
     "KnowledgeBase",
     "LedgerEntry",
-    "LegalHold",
     "MemoryBase",
     "MemoryUse",
     "MemoryUseMessage",
@@ -119,8 +114,8 @@ __all__ = [
     "Priority",
     "QuotaCounter",
     "QuotaEndUser",
+    "Receipt",
     "RestorableMessage",
-    "RetentionPass",
     "Run",
     "Session",
     "SessionProgress",

@@ -38,7 +38,7 @@ class MessageChange(Base):
 
 
 class RestorableMessage(Base):
-    """A deleted message as it was, until its retention ends. `links`: what relinking changed in its session's threads.
+    """A deleted message as it was, while it can be restored. `links`: what relinking changed in its session's threads.
 
     `message` has every column of its row. Erasure, the deletion of its session or flow, and the sweeper delete it.
     """

@@ -26,7 +26,7 @@ class MemoryUse(Base):
         Index("ix_memory_uses_session", "flow_id", "session_id", "id"),
         Index("ix_memory_uses_recorded", "flow_id", "recorded_at"),
         partial_index("ix_memory_uses_end_user", "end_user_id", "flow_id", where="end_user_id IS NOT NULL"),
-        # Retention looks for the oldest of all flows.
+        # For the oldest of all flows, which expire first.
         Index("ix_memory_uses_oldest", "recorded_at", "id"),
         # Only uses of the last day.
         partial_index("ix_memory_uses_run_due", "run_due_at", where="run_due_at IS NOT NULL"),

@@ -40,7 +40,7 @@ class Flow(Base):
     __table_args__ = (
         UniqueConstraint("user_id", "external_id"),
         Index("ix_flows_page", "user_id", "created_at", "id"),
-        # Only flows with a retention rule.
+        # Only flows with `retain_days`.
         partial_index("ix_flows_retention", "retention_due_at", where="retention_due_at IS NOT NULL"),
     )
 

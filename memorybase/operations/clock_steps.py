@@ -21,13 +21,11 @@ from memorybase.models import (
     IS_ACTIVE,
     Chat,
     DeletedMessage,
-    Flow,
     Generation,
     Heartbeat,
     IdempotencyKey,
     IngestionJob,
     MemoryBase,
-    MemoryUse,
     PlannedBaseDeletion,
     PlannedDeletion,
     Preparation,
@@ -38,11 +36,8 @@ from memorybase.models import (
     WebTicket,
 )
 from memorybase.queries import heartbeats, timestamps
-from memorybase.queries.memory_uses import LATEST_CAPTURE
-from memorybase.queries.retention import MAX_RETAIN_DAYS
 from memorybase.queries.timestamps import NOW, Limit
 from memorybase.quotas import counting
-from memorybase.retention import forgetting, passes
 from memorybase.services import Services
 from memorybase.sessions.deletion import LATE_WRITE
 from memorybase.sessions.planned_deletion import UNDO
@@ -88,11 +83,6 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     yield Limit(MemoryBase.compare_at, consistency.LONGEST_PAUSE, becomes=NOW)
     yield Limit(DeletedMessage.expires_at, LATE_WRITE)
     yield Limit(RestorableMessage.deleted_at)
-    yield Limit(MemoryUse.run_due_at, LATEST_CAPTURE)
-    yield Limit(Flow.retention_due_at, max(passes.INTERVAL, passes.LEASE), becomes=NOW)
-    yield Limit(MemoryBase.forget_due_at, max(passes.INTERVAL, forgetting.LEASE), becomes=NOW)
-    # At least a day ago; what was captured before it is never looked at again.
-    yield Limit(MemoryBase.forgotten_until, -timedelta(days=1), becomes=-timedelta(days=MAX_RETAIN_DAYS))
     yield Limit(Heartbeat.beat_at)
     yield Limit(WebTicket.expires_at, LINK_LIFETIME, timestamps.IS_LINK)
     yield Limit(WebTicket.expires_at, SESSION_LIFETIME, timestamps.IS_WEB_SESSION)

@@ -12,7 +12,6 @@ from datetime import timedelta
 from functools import partial
 
 from memorybase import errors, idempotency
-from memorybase.audit import chain
 from memorybase.conversation.node_object_memory import node_memory as node_objects
 from memorybase.conversation.summarizers import job as summary_job
 from memorybase.database import clock
@@ -26,10 +25,9 @@ from memorybase.operations import clock_steps
 from memorybase.queries import credentials, due_steps, flows, jobs, memory_bases, pending
 from memorybase.queries.pending import SessionBehind
 from memorybase.quotas import counting
-from memorybase.retention import forgetting, passes, receipts, uses
 from memorybase.services import Services
 from memorybase.sessions import deletion as session_deletion
-from memorybase.sessions import planned_deletion, renaming, restoring
+from memorybase.sessions import planned_deletion, renaming
 from memorybase.sessions.deletion import finish_flow_deletion
 from memorybase.telemetry import get_logger
 from memorybase.vectors.collection_names import store_of
@@ -88,10 +86,10 @@ class Agenda:
     def __init__(self, now: float) -> None:
         self._from = {"requeued": now}  # a step is left out until then
 
-    def leave(self, due: Collection[str], now: float) -> set[str]:
+    def leave(self, steps: Iterable[Step], due: Collection[str], now: float) -> set[str]:
         """The steps that a pass leaves out, by those that have work."""
         resting = {name for name, at in self._from.items() if at > now}
-        return resting | (due_steps.NAMES - set(due))
+        return resting | {step.name for step in steps if step.pace is Pace.DUE and step.name not in due}
 
     def rest(self, steps: Iterable[Step], report: SweepReport, now: float) -> None:
         """Leave out what found nothing for a while."""
@@ -107,9 +105,10 @@ class Agenda:
 
 
 def due_now(services: Services) -> set[str]:
-    """The steps of `due_steps` that have work. Raises DatabaseUnavailable."""
+    """The steps at the pace DUE that have work. Raises DatabaseUnavailable."""
+    added = {step.name: step.is_due for hooks in services.hooks for step in hooks.steps if step.is_due is not None}
     with services.database.reading(snapshot=False) as db:
-        return due_steps.find(db, clock.now(db))
+        return due_steps.find(db, clock.now(db), added)
 
 
 def steps_of(services: Services) -> list[Step]:
@@ -126,15 +125,10 @@ def steps_of(services: Services) -> list[Step]:
         Step("deletions", finish_deletions, Pace.DUE),
         Step("builds", build.finish_builds, Pace.DUE),
         Step("retired", deletion.delete_retired_collections),
-        Step("expired", expire, full=passes.MESSAGES),
-        Step("forgotten", forgetting.forget_expired, full=forgetting.PAGE),
-        Step("memory_uses", uses.delete_expired, Pace.SELDOM, uses.PAGE * uses.PAGES),
-        Step("receipts", receipts.clean_up, Pace.SELDOM),
         Step("sessions_erased", session_deletion.finish_erasures, Pace.DUE, full=1),
         Step("logs_purged", purging.purge_logs),
         Step("sessions_removed", session_deletion.remove_deleted_sessions, Pace.DUE),
         Step("ids_forgotten", session_deletion.delete_expired_ids, Pace.SELDOM),
-        Step("deleted_emptied", restoring.delete_expired),
         Step("passed", mark_passed),
         Step("packed", packing.pack, full=packing.PAGES_A_PASS),
         Step("orphans_removed", orphans.collect),
@@ -144,8 +138,6 @@ def steps_of(services: Services) -> list[Step]:
         Step("requests_forgotten", idempotency.delete_expired, Pace.SELDOM),
         Step("node_memory", node_objects.enqueue_clean_up),
         Step("jobs_deleted", delete_old, Pace.SELDOM, DELETE_LIMIT),
-        Step("audit_sealed", chain.seal, Pace.DUE),
-        Step("audit_pruned", chain.prune, Pace.SELDOM),
         Step("quotas_recounted", counting.recount),
         Step("quota_windows_deleted", counting.forget_windows, Pace.SELDOM),
     ]
@@ -174,11 +166,6 @@ def sweep(
             report.failed_steps.append(step.name)
         confirm()
     return report
-
-
-def expire(services: Services) -> int:
-    """Delete rows that have expired by the rules of flows and sessions, and return their number."""
-    return passes.expire_due_sessions(services) + passes.expire_flows(services)
 
 
 def delete_expired_tickets(services: Services) -> int:

@@ -16,7 +16,7 @@ jobs, ledger, dead_letters, token_vectors, heartbeats   ingestion; job_lists: li
 store_health, embedding_usage          whether the vector stores work; requests to embedding endpoints
 message_changes, restorable_messages   curation of single messages
 deleted_messages, erasure, residues    traces of deletions in SQL and in files; the rows of a deleted session
-holds, retention                       legal holds; expired rows, and the receipts
+expiry                                 when stored data expires
 summaries, chats, memory_uses, node_executions   conversation memory
 end_users, caller_ids, ownership       people; rows by the ids of callers; the row that a user owns, or NotFound
 search, search_pending   reads of a search, and their indexes; keyword_index, keyword_partitions: its words
@@ -25,6 +25,6 @@ timestamps                             times that lie too far ahead
 knowledge_bases                        the registry of knowledge bases
 credentials, key_limits                users, API keys, sign-in links; the owner of what a limited key names
 standing_statements                    standing statements
-audit_entries, quota_counters, idempotency_keys
+quota_counters, idempotency_keys
 exports                                the rows of an export, in pages
 """

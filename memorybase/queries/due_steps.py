@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -9,7 +10,6 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import records
 from memorybase.models import (
-    AuditEntry,
     Flow,
     Heartbeat,
     IngestionJob,
@@ -25,6 +25,7 @@ from memorybase.models import (
 from memorybase.queries.pending import SESSION_IS_DUE, SESSION_IS_EDITED
 from memorybase.queries.store_health import CHECK_EVERY, CHECK_TURN
 
+Condition = sa.ColumnElement[bool]
 _NOW = sa.bindparam("now", type_=UtcDateTime())
 _CHECKED_AFTER = sa.bindparam("checked_after", type_=UtcDateTime())
 
@@ -35,7 +36,7 @@ def _any(column: sa.SQLColumnExpression[object], *conditions: sa.ColumnElement[b
 
 _IS_SESSION_DELETED = _any(Session.id, Session.deleted_at.is_not(None))
 # A step may find less than its condition says, never more. Each condition is on an index, or on a small table.
-_STEPS = {
+_STEPS: dict[str, Condition] = {
     "store_check": ~_any(
         Heartbeat.name, Heartbeat.name == CHECK_TURN, Heartbeat.beat_at > _CHECKED_AFTER, Heartbeat.beat_at <= _NOW
     ),
@@ -58,14 +59,12 @@ _STEPS = {
     "builds": _any(MemoryBase.id, MemoryBase.building.is_not(None)),
     "sessions_erased": _IS_SESSION_DELETED,
     "sessions_removed": _IS_SESSION_DELETED,
-    "audit_sealed": _any(AuditEntry.id, AuditEntry.seq.is_(None)),
 }
-_FIND = sa.select(*(condition.label(name) for name, condition in _STEPS.items()))
-
-NAMES = frozenset(_STEPS)
 
 
-def find(db: OrmSession, now: datetime) -> set[str]:
-    """The names of the steps that have work now."""
-    row = records.execute(db, _FIND, {"now": now, "checked_after": now - CHECK_EVERY}).one()
-    return {name for name, is_due in zip(_STEPS, row, strict=True) if is_due}
+def find(db: OrmSession, now: datetime, added: Mapping[str, Condition]) -> set[str]:
+    """The names of the steps that have work now, of the core's and of those that features add."""
+    steps = {**_STEPS, **added}
+    statement = sa.select(*(condition.label(name) for name, condition in steps.items()))
+    row = records.execute(db, statement, {"now": now, "checked_after": now - CHECK_EVERY}).one()
+    return {name for name, is_due in zip(steps, row, strict=True) if is_due}

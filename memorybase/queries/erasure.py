@@ -10,15 +10,14 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.batches import delete_page, delete_some
-from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
 from memorybase.models import (
     MemoryBase,
     MemoryUse,
     Message,
     MessageChange,
     NodeExecution,
+    Receipt,
     RestorableMessage,
-    RetentionPass,
     Run,
     Session,
 )
@@ -31,7 +30,6 @@ from memorybase.queries.sessions import SessionRow, rows_are_left
 ErasureKind = Literal["erase_end_user", "delete_session"]
 KINDS: dict[str, ErasureKind] = {kind: kind for kind in get_args(ErasureKind)}
 NO_FLOW = UUID(int=0)  # of an end user in all flows
-_NEWEST_FIRST = Keyset("erasures", (RetentionPass.started_at, RetentionPass.id), descending=True)
 
 
 def count_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
@@ -136,7 +134,7 @@ def _of_session(table: type[Any], session: SessionRow) -> sa.ColumnElement[bool]
     return sa.and_(table.flow_id == session.flow_id, table.session_id == session.session_id)
 
 
-# Receipts are kept with those of retention: finished at once, and deleted as late.
+# Receipts are in one table with those of rules: finished at once, and deleted as late.
 
 
 def insert_receipt(
@@ -147,9 +145,9 @@ def insert_receipt(
     flow_id: UUID | None,
     counts: dict[str, int],
     now: datetime,
-) -> RetentionPass:
+) -> Receipt:
     """Keep the receipt of an erasure."""
-    row = RetentionPass(
+    row = Receipt(
         id=uuid4(),
         user_id=user_id,
         rule=kind,
@@ -163,17 +161,3 @@ def insert_receipt(
     db.add(row)
     db.flush()
     return row
-
-
-def receipts_page(db: OrmSession, user_id: UUID, request: PageRequest, *, subject_id: UUID | None) -> Found:
-    """The receipts of erasures, newest first."""
-    mine = [RetentionPass.user_id == user_id, RetentionPass.rule.in_(KINDS)]
-    if subject_id is not None:
-        mine.append(RetentionPass.subject_id == subject_id)
-    rows = sa.select(RetentionPass).where(*mine)
-    return fetch_page(db, rows, sa.select(RetentionPass.id).where(*mine), _NEWEST_FIRST, request)
-
-
-def fetch_receipt(db: OrmSession, user_id: UUID, receipt_id: UUID) -> RetentionPass | None:
-    mine = (RetentionPass.user_id == user_id, RetentionPass.rule.in_(KINDS), RetentionPass.id == receipt_id)
-    return db.scalar(sa.select(RetentionPass).where(*mine))

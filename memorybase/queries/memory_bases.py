@@ -223,7 +223,7 @@ def end_wait_for_index(db: OrmSession, base_id: UUID, generation: int) -> None:
 
 
 def retain_days_of(db: OrmSession, base_id: UUID) -> int | None:
-    """The retention rule of a memory base that the caller has locked."""
+    """For how long a memory base that the caller has locked keeps messages."""
     return db.scalar(sa.select(MemoryBase.retain_days).where(MemoryBase.id == base_id))
 
 

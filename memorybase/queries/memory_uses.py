@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from datetime import timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
-from sqlalchemy.orm import aliased
 
 from memorybase.database import batches, json_text
 from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
 from memorybase.database.upsert import insert, rows_affected
 from memorybase.models import Flow, MemoryUse, MemoryUseMessage, Message, Run, Session
-from memorybase.queries import holds
 from memorybase.queries.joins import key_of, own_flow
 from memorybase.queries.sessions import Rename, SessionRow
 
@@ -169,83 +167,6 @@ def of_runs(flow_id: UUID, session_id: str) -> tuple[sa.ColumnElement[bool], ...
     """Whether a use is of a run of the session."""
     runs = sa.select(Run.id).where(Run.session_uuid == key_of(flow_id, session_id))
     return MemoryUse.flow_id == flow_id, MemoryUse.run_id.in_(runs)
-
-
-class DueUse(NamedTuple):
-    """A use whose run is due. `captured_in` is the session of the run if it is captured, with its person."""
-
-    id: UUID
-    flow_id: UUID
-    user_id: UUID
-    session_id: str | None
-    captured_in: str | None
-    captured_for: str | None
-    is_known: bool  # the session that it was asked for is stored
-
-
-def has_due(db: OrmSession, now: datetime) -> bool:
-    return db.scalar(sa.select(MemoryUse.id).where(MemoryUse.run_due_at <= now).limit(1)) is not None
-
-
-def due_uses(db: OrmSession, now: datetime, *, limit: int) -> list[DueUse]:
-    """Uses whose run should have been captured by now, the longest waiting first."""
-    asked, captured = aliased(Session), aliased(Session)
-    its = (asked.flow_id == MemoryUse.flow_id, asked.session_id == MemoryUse.session_id)
-    statement = (
-        sa.select(
-            MemoryUse.id,
-            MemoryUse.flow_id,
-            Flow.user_id,
-            MemoryUse.session_id,
-            captured.session_id.label("captured_in"),
-            captured.end_user_id.label("captured_for"),
-            asked.id.is_not(None).label("is_known"),
-        )
-        .join(Flow, Flow.id == MemoryUse.flow_id)
-        .outerjoin(Run, sa.and_(Run.id == MemoryUse.run_id, Run.flow_id == MemoryUse.flow_id))
-        .outerjoin(captured, captured.id == Run.session_uuid)
-        .outerjoin(asked, sa.and_(*its, asked.deleted_at.is_(None)))
-        .where(MemoryUse.run_due_at <= now)
-        .order_by(MemoryUse.run_due_at)
-        .limit(limit)
-    )
-    return [DueUse(*row) for row in db.execute(statement)]
-
-
-class OldUse(NamedTuple):
-    """A use, and whether a legal hold keeps it."""
-
-    id: UUID
-    recorded_at: datetime
-    user_id: UUID
-    flow_id: UUID
-    is_held: bool
-
-
-def old_uses(db: OrmSession, before: datetime, *, after: OldUse | None, limit: int) -> list[OldUse]:
-    """Uses that were recorded until then, of all flows, the oldest first."""
-    place = (MemoryUse.recorded_at, MemoryUse.id)
-    statement = (
-        sa.select(MemoryUse.id, MemoryUse.recorded_at, Flow.user_id, Flow.id, holds.use_held().label("is_held"))
-        .join(Flow, Flow.id == MemoryUse.flow_id)
-        .where(MemoryUse.recorded_at <= before)
-        .order_by(*place)
-        .limit(limit)
-    )
-    if after is not None:
-        statement = statement.where(sa.tuple_(*place) > sa.tuple_(sa.literal(after.recorded_at), sa.literal(after.id)))
-    return [OldUse(*row) for row in db.execute(statement)]
-
-
-def set_run_due(db: OrmSession, ids: Collection[UUID], due_at: datetime | None) -> None:
-    change = sa.update(MemoryUse).where(MemoryUse.id.in_(ids)).values(run_due_at=due_at)
-    db.execute(change.execution_options(synchronize_session=False))
-
-
-def move_to_session(db: OrmSession, use_id: UUID, session_id: str, end_user_id: str | None) -> None:
-    """The use's run was captured in this session, and that which it was asked for is not stored."""
-    change = sa.update(MemoryUse).where(MemoryUse.id == use_id).values(session_id=session_id, end_user_id=end_user_id)
-    db.execute(change.execution_options(synchronize_session=False))
 
 
 def delete_uses_of_node(db: OrmSession, flow_id: UUID, node_id: str, *, limit: int) -> bool:

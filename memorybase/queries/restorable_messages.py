@@ -14,7 +14,6 @@ from memorybase.database import batches
 from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
 from memorybase.database.upsert import insert
 from memorybase.models import Flow, Message, MessageChange, RestorableMessage, Session, UtcDateTime
-from memorybase.queries import holds
 from memorybase.queries.joins import own_flow
 from memorybase.queries.sessions import SessionRow
 
@@ -125,26 +124,10 @@ def of_ids(db: OrmSession, session: SessionRow, ids: Collection[UUID]) -> dict[U
     return found
 
 
-def has_before(db: OrmSession, moment: datetime) -> bool:
-    """Whether a message was deleted before then that no legal hold keeps."""
-    return db.scalar(sa.select(Kept.message_id).where(*_is_over(moment)).limit(1)) is not None
-
-
-def delete_before(db: OrmSession, moment: datetime, *, limit: int) -> int:
-    """Delete up to `limit` messages, with their changes, for good: those deleted before then that no legal hold keeps.
-    Returns the number deleted."""
-    found = sa.select(Kept).where(*_is_over(moment)).order_by(Kept.deleted_at).limit(limit)
-    return _delete_for_good(db, db.scalars(found).all())
-
-
-def _is_over(moment: datetime) -> tuple[sa.ColumnElement[bool], ...]:
-    return Kept.deleted_at <= moment, ~holds.restorable_held()
-
-
 def delete_captured_before(db: OrmSession, session: SessionRow, moment: datetime, *, limit: int) -> int:
     """Delete up to `limit` messages of the session that were captured before then, with their changes, for good."""
     mine = (Kept.flow_id == session.flow_id, Kept.session_uuid == session.id, captured_before(db, moment))
-    return _delete_for_good(db, db.scalars(sa.select(Kept).where(*mine).limit(limit)).all())
+    return delete_for_good(db, db.scalars(sa.select(Kept).where(*mine).limit(limit)).all())
 
 
 def captured_before(db: OrmSession, moment: datetime) -> sa.ColumnElement[bool]:
@@ -154,7 +137,8 @@ def captured_before(db: OrmSession, moment: datetime) -> sa.ColumnElement[bool]:
     return captured_at.collate(bytewise) <= moment.astimezone(UTC).isoformat()
 
 
-def _delete_for_good(db: OrmSession, expired: Sequence[Kept]) -> int:
+def delete_for_good(db: OrmSession, expired: Sequence[Kept]) -> int:
+    """Delete these messages with their changes. Returns the number deleted."""
     for kept in expired:
         of_message = (MessageChange.flow_id == kept.flow_id, MessageChange.message_id == kept.message_id)
         db.execute(

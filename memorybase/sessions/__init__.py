@@ -2,7 +2,7 @@
 
     flows      create a flow
     edits      change, mute, pin or delete a message; change or delete a session; erase an end user
-    restoring  store a deleted message again, until its retention ends
+    restoring  store a deleted message again, while that is possible
     curation   one action on many messages, its undo, and the history of a message
     difference the changes of a text by an edit
     relinking  lead threads around a deleted message

@@ -6,11 +6,13 @@ from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
+from memorybase import deletions
 from memorybase.conversation.node_object_memory.erasure import erase
 from memorybase.database import clock
 from memorybase.database.due import change_if_due
+from memorybase.deletions import OfFlow
 from memorybase.memory_bases.deletion import DELETE_PAGE, delete_in_pages, drain, finish_deletion
-from memorybase.queries import cursors, deleted_messages, flows, holds, jobs, memory_bases, residues, sessions
+from memorybase.queries import cursors, deleted_messages, flows, jobs, memory_bases, residues, sessions
 from memorybase.queries import erasure as erasure_queries
 from memorybase.queries.ownership import check_flow
 from memorybase.services import Services
@@ -26,10 +28,10 @@ LATE_WRITE = timedelta(days=1)  # a frozen worker's request to the store arrives
 
 def delete_flow(services: Services, user_id: UUID, flow_id: UUID) -> bool:
     """Delete a flow with everything in it. True: nothing is left; False: the sweeper will finish. Raises NotFound,
-    Held if a legal hold keeps anything of it."""
+    Held if anything of it must be kept."""
     with services.database.transaction() as db:
         check_flow(db, user_id, flow_id)
-        holds.refuse_if_anything_held(db, user_id, flow_id)
+        deletions.check(db, services, user_id, OfFlow(flow_id))
         now = clock.now(db)
         # The flow first: a memory base created meanwhile is either refused or found here.
         flows.begin_flow_deletion(db, flow_id, now)

@@ -11,11 +11,12 @@ from uuid import UUID
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors, events
+from memorybase import deletions, errors, events
 from memorybase.conversation.chat_memory import message_log
 from memorybase.conversation.memory_use import redaction
 from memorybase.conversation.node_object_memory import erasure as node_objects
 from memorybase.database import clock
+from memorybase.deletions import OfChat, OfEndUser, OfSession
 from memorybase.described import ChangedBy, MemoryBaseId, MessageId, WhyChanged
 from memorybase.events import Event, EventType
 from memorybase.ingestion import edit, scheduler
@@ -23,17 +24,16 @@ from memorybase.keyword_index import index
 from memorybase.models import Message
 from memorybase.queries import (
     deleted_messages,
-    holds,
     ledger,
     memory_bases,
     memory_uses,
     message_changes,
     messages,
     restorable_messages,
-    retention,
     sessions,
     summaries,
 )
+from memorybase.queries.expiry import check_days
 from memorybase.queries.jobs import JobRow
 from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.message_changes import NOBODY, Attribution, ChangeKind
@@ -70,7 +70,7 @@ class NewExpiry:
                 "expires_at must be in the future", field="expires_at", value=self.at.isoformat(), limit=now.isoformat()
             )
         if self.in_days is not None:
-            retention.check_days("expire_in_days", self.in_days)
+            check_days("expire_in_days", self.in_days)
             return now + timedelta(days=self.in_days)
         return self.at
 
@@ -140,7 +140,7 @@ def delete_message(
     restorable_for = timedelta(days=services.settings.deleted_retention_days)
     with services.database.transaction() as db:
         bases, session, message = _locked_message(db, user_id, message_id)
-        holds.refuse_if_session_held(db, user_id, session)
+        deletions.check(db, services, user_id, OfSession(session))
         now = clock.now(db)
         removed = [
             RemovedFrom(*held) for held in ledger.chunks_of_message(db, message.flow_id, message.session_id, message.id)
@@ -256,8 +256,8 @@ def erase_session(services: Services, user_id: UUID, flow_id: UUID, session_id: 
         bases = share_bases(db, user_id, flow_id)
         session = sessions.lock_session(db, flow_id, session_id)
         if session is None or session.deleted_at is not None:
-            return _delete_uses_of_unknown(db, user_id, flow_id, session_id)
-        holds.refuse_if_session_held(db, user_id, session)
+            return _delete_uses_of_unknown(db, services, user_id, flow_id, session_id)
+        deletions.check(db, services, user_id, OfSession(session))
         now = clock.now(db)
         erased, is_complete = erasure.begin(db, services, bases, session, now)
         gone = {
@@ -275,24 +275,26 @@ def erase_session(services: Services, user_id: UUID, flow_id: UUID, session_id: 
     return erased
 
 
-def _delete_uses_of_unknown(db: OrmSession, user_id: UUID, flow_id: UUID, session_id: str) -> Erasure:
+def _delete_uses_of_unknown(
+    db: OrmSession, services: Services, user_id: UUID, flow_id: UUID, session_id: str
+) -> Erasure:
     """Delete what models were given for a session that is not stored. Raises NotFound if there is nothing, Held."""
     end_users = memory_uses.end_users_of_session(db, flow_id, session_id)
     if not end_users:
         raise not_found("session", session_id)
     for end_user_id in end_users:
-        holds.refuse_if_chat_held(db, user_id, flow_id, end_user_id)
+        deletions.check(db, services, user_id, OfChat(flow_id, end_user_id))
     return Erasure(memory_uses=memory_uses.delete_uses(db, memory_uses.ids_of_session(flow_id, session_id)))
 
 
 def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> ErasureReceipt:
     """Delete every session and chat of an end user, and what models were given for them, in all of the user's flows.
-    Raises NotFound if there is none, Held if a legal hold keeps any of it: then nothing is deleted.
+    Raises NotFound if there is none, Held if any of it must be kept: then nothing is deleted.
 
     Each session has its own transaction. What fails is left for the next call, and raised when the rest is erased.
     """
     with services.database.transaction() as db:
-        holds.refuse_if_end_user_held(db, user_id, end_user_id)
+        deletions.check(db, services, user_id, OfEndUser(end_user_id))
     total = Erasure()
     failed: dict[tuple[UUID, str], errors.MemorybaseError] = {}
     while True:
@@ -337,7 +339,7 @@ def _erase_uses(services: Services, user_id: UUID, end_user_id: str) -> int:
     deleted = 0
     while True:
         with services.database.transaction() as db:
-            holds.refuse_if_end_user_held(db, user_id, end_user_id)
+            deletions.check(db, services, user_id, OfEndUser(end_user_id))
             page = memory_uses.delete_uses_of_end_user(db, user_id, end_user_id, limit=ERASE_PAGE)
         deleted += page
         if page < ERASE_PAGE:

@@ -11,7 +11,8 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors, time_zones
 from memorybase.database import clock, engine
 from memorybase.models import Flow
-from memorybase.queries import flows, retention
+from memorybase.queries import flows
+from memorybase.queries.expiry import check_retain_days
 from memorybase.queries.ownership import not_found
 from memorybase.services import Services
 
@@ -102,7 +103,7 @@ def update_flow(services: Services, user_id: UUID, flow_id: UUID, changes: Mappi
     for name in changes:
         if name not in CHANGEABLE:
             raise errors.InvalidRequest(f"{name} of a flow cannot be changed", field=name, limit=list(CHANGEABLE))
-    retention.check_retain_days(changes.get("retain_days"))
+    check_retain_days(changes.get("retain_days"))
     time_zones.checked(changes.get("time_zone"))
     with services.database.transaction() as db:
         flow = flows.lock_flow(db, flow_id)

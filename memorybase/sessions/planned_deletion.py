@@ -8,9 +8,10 @@ from datetime import timedelta
 from typing import NamedTuple
 from uuid import UUID, uuid4
 
-from memorybase import errors
+from memorybase import deletions, errors
 from memorybase.database import clock
-from memorybase.queries import holds, memory_bases, planned_deletions, sessions
+from memorybase.deletions import OfSession
+from memorybase.queries import memory_bases, planned_deletions, sessions
 from memorybase.queries.ownership import require_memory_base
 from memorybase.queries.planned_deletions import BASES, SESSIONS
 from memorybase.services import Services
@@ -50,8 +51,8 @@ def plan_bases(services: Services, user_id: UUID, base_ids: Sequence[UUID]) -> P
 
 
 def plan_sessions(services: Services, user_id: UUID, chosen: Sequence[Chosen]) -> PlannedSessions:
-    """Delete these sessions in 30 seconds, unless `undo` comes before. Raises InvalidRequest for too many, Held if a
-    legal hold keeps one of them: then none is deleted."""
+    """Delete these sessions in 30 seconds, unless `undo` comes before. Raises InvalidRequest for too many, Held if
+    one of them must be kept: then none is deleted."""
     batch_id = uuid4()
     planned: list[Chosen] = []
     with services.database.transaction() as db:
@@ -59,7 +60,7 @@ def plan_sessions(services: Services, user_id: UUID, chosen: Sequence[Chosen]) -
         for flow_id, ids in by_flow(chosen).items():
             rows = sessions.rows_of_user(db, user_id, flow_id, ids)
             for row in rows:
-                holds.refuse_if_session_held(db, user_id, row)
+                deletions.check(db, services, user_id, OfSession(row))
             planned_deletions.add(db, SESSIONS, [row.id for row in rows], batch_id, user_id, due_at)
             planned += [Chosen(flow_id, row.session_id) for row in rows]
     missing = [each.session_id for each in dict.fromkeys(chosen) if each not in set(planned)]

@@ -13,12 +13,10 @@ from uuid import UUID, uuid5
 from pydantic import Field
 
 from memorybase.database import clock
-from memorybase.database.paging import Page, PageRequest, page_of
 from memorybase.described import Id
-from memorybase.models import RetentionPass
+from memorybase.models import Receipt
 from memorybase.queries import erasure as rows
 from memorybase.queries.erasure import ErasureKind
-from memorybase.queries.ownership import require
 from memorybase.services import Services
 from memorybase.sessions.erasure import Erasure
 
@@ -76,24 +74,7 @@ def keep(
     with services.database.transaction() as db:
         counts = {counted: getattr(erased, counted) for counted in COUNTED}
         row = rows.insert_receipt(db, user_id, kind, subject_id, flow_id, counts, clock.now(db))
-    return _view(services, row, job_ids=erased.job_ids)
-
-
-def list_receipts(
-    services: Services, user_id: UUID, request: PageRequest, *, end_user_id: str | None = None
-) -> Page[ErasureReceipt]:
-    """The receipts, newest first, or those of one end user."""
-    subject_id = None if end_user_id is None else subject_of(user_id, "erase_end_user", end_user_id)
-    with services.database.reading() as db:
-        found = rows.receipts_page(db, user_id, request, subject_id=subject_id)
-        return page_of(found, lambda row: _view(services, row.RetentionPass))
-
-
-def get_receipt(services: Services, user_id: UUID, receipt_id: UUID) -> ErasureReceipt:
-    """One receipt; raises NotFound."""
-    with services.database.reading() as db:
-        found = require(rows.fetch_receipt(db, user_id, receipt_id), "receipt", str(receipt_id))
-        return _view(services, found)
+    return view(services, row, job_ids=erased.job_ids)
 
 
 def remaining(services: Services) -> list[Remainder]:
@@ -113,15 +94,13 @@ def remaining(services: Services) -> list[Remainder]:
         found.append(Remainder("write_ahead_log", "Texts and ids in SQLite's write-ahead log, for a minute."))
     if not services.database.is_sqlite or "pgvector" in stores:
         found.append(Remainder("dead_rows", DEAD_ROWS))
-    if settings.audit != "off":
-        days = settings.audit_retention_days
-        until = f"for {days} days" if days else "for ever"
-        found.append(Remainder("audit_log", f"Ids of calls in the audit log, also the end user's, {until}."))
+    found += [each for hooks in services.hooks for each in hooks.remainders(services)]
     found.append(Remainder("backups", "Everything in backups and exports, until you delete them."))
     return found
 
 
-def _view(services: Services, row: RetentionPass, job_ids: list[UUID] | None = None) -> ErasureReceipt:
+def view(services: Services, row: Receipt, job_ids: list[UUID] | None = None) -> ErasureReceipt:
+    """The receipt, with what stays now."""
     counts: dict[str, Any] = {name: row.counts.get(name, 0) for name in COUNTED}
     return ErasureReceipt(
         **counts,

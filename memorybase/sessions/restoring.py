@@ -1,4 +1,4 @@
-"""Deleted messages: list them, restore one, delete one for good, and delete those whose retention has ended."""
+"""Deleted messages: list them, restore one, delete one for good."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from uuid import UUID
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
+from memorybase import deletions, errors
 from memorybase.database import clock
-from memorybase.database.due import change_if_due
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
+from memorybase.deletions import OfSession
 from memorybase.described import (
     ChangedBy,
     Content,
@@ -35,15 +35,14 @@ from memorybase.keyword_index import index
 from memorybase.models import Flow, RestorableMessage
 from memorybase.queries import (
     deleted_messages,
-    holds,
     memory_bases,
     message_changes,
     messages,
     restorable_messages,
-    retention,
     sessions,
     summaries,
 )
+from memorybase.queries.expiry import expiry_of
 from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.message_changes import NOBODY, Attribution
 from memorybase.queries.ownership import not_found, require, resolve_flow
@@ -54,8 +53,6 @@ from memorybase.services import Services
 from memorybase.sessions import relinking
 from memorybase.sessions.edits import RemovedFrom
 from memorybase.standing import index as standing
-
-SWEEP_PAGE = 500  # messages in one transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +121,8 @@ def restore_message(
     """Store a deleted message again: the same id and seq, a new version, its place in the thread and its changes.
     Searches find it from this commit on. Returns the ids of the repair jobs.
 
-    Raises NotFound after the retention or if the message has expired, MessageConflict if a message with its id was
-    captured since, QuotaFull.
+    Raises NotFound after `deleted_retention_days` or if the message has expired, MessageConflict if a message with its
+    id was captured since, QuotaFull.
     """
     return charged(services, user_id, lambda caller: _restore(services, user_id, message_id, attribution, caller))
 
@@ -169,36 +166,21 @@ def _restore(
 
 
 def _has_expired(db: OrmSession, session: SessionRow, kept: RestorableMessage, now: datetime) -> bool:
-    """Whether a retention rule would delete the restored message."""
+    """Whether a rule would delete the restored message."""
     flow = require(db.get(Flow, session.flow_id), "flow", session.flow_id)
-    expiry = retention.expiry_of(flow, session, now)
+    expiry = expiry_of(flow, session, now)
     captured_at: datetime = restorable_messages.from_json(kept.message)["captured_at"]
     return expiry is not None and captured_at <= expiry.before
 
 
 def purge_message(services: Services, user_id: UUID, message_id: UUID) -> None:
-    """Delete a deleted message and its changes for good, before its retention ends. Raises NotFound, Held."""
+    """Delete a deleted message and its changes for good, before its time is over. Raises NotFound, Held."""
     with services.database.transaction() as db:
         _, session, kept = _locked(db, services, user_id, message_id)
-        holds.refuse_if_session_held(db, user_id, session)
+        deletions.check(db, services, user_id, OfSession(session))
         if messages.message_by_id(db, message_id) is None:
             message_changes.delete_of_message(db, session.flow_id, message_id)
         db.delete(kept)
-
-
-def delete_expired(services: Services) -> int:
-    """Delete the messages whose retention has ended for good, and return their number."""
-    kept = timedelta(days=services.settings.deleted_retention_days)
-    deleted = 0
-    while True:
-        page = change_if_due(
-            services.database,
-            lambda db, now: restorable_messages.has_before(db, now - kept),
-            lambda db, now: restorable_messages.delete_before(db, now - kept, limit=SWEEP_PAGE),
-        )
-        deleted += page
-        if page < SWEEP_PAGE:
-            return deleted
 
 
 def _locked(

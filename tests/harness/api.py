@@ -18,7 +18,6 @@ from fastapi.testclient import TestClient
 
 from api import admission, bodies
 from api.app import create_app
-from api.auditing import Recent
 from api.limits import Gate
 from harness.at_start.sitecustomize import found
 from harness.constants import PATIENT
@@ -189,7 +188,6 @@ def _app_over(services: Services, monotonic: Callable[[], float]) -> Iterator[Fa
     app.state.services, app.state.settings, app.state.ending = services, services.settings, False
     app.state.gate = Gate(services.settings, clock=monotonic)
     app.state.exposition = exposition.Exposition()
-    app.state.recently_recorded = Recent()
     try:
         yield app
     finally:

@@ -20,7 +20,7 @@ from harness import hooks
 from harness.api import Api, Json, open_api
 from harness.contract import CONTRACT
 from harness.failing_calls import changed, failing
-from memorybase.audit import chain
+from memorybase.features.audit_log import chain
 from memorybase.operations import heartbeats
 from memorybase.settings import Settings
 

@@ -16,9 +16,9 @@ from memorybase.conversation.memory_use import record as uses
 from memorybase.conversation.memory_use.provenance import ViewOrigin
 from memorybase.database import clock
 from memorybase.database.paging import PageRequest
+from memorybase.features.retention import receipts
+from memorybase.features.retention.receipts import RetentionPassView
 from memorybase.models import Flow
-from memorybase.retention import receipts
-from memorybase.retention.receipts import RetentionPassView
 from memorybase.sessions import flows
 
 S = "s"

@@ -52,8 +52,9 @@ LAYERS: dict[str, set[str]] = {
     "services": {"memorybase.extension", "memorybase.services"},
     "queries": {"memorybase.queries"},
     "indexes": {
-        "memorybase.audit",
         "memorybase.auth",
+        "memorybase.calls",
+        "memorybase.deletions",
         "memorybase.events",
         "memorybase.idempotency",
         "memorybase.keyword_index",
@@ -66,7 +67,6 @@ LAYERS: dict[str, set[str]] = {
     "context": {"memorybase.conversation.context"},
     "memory bases": {"memorybase.memory_bases"},
     "sessions": {"memorybase.read_models", "memorybase.sessions"},
-    "retention": {"memorybase.retention"},
     "operations": {
         "memorybase.import_export",
         "memorybase.operations",
@@ -106,8 +106,14 @@ EXCEPTIONS = {
 SHELLS = {"routes": "api.routes", "page": "api.web.views", "commands": "memorybase.cli"}
 # Who loads the list of extensions.
 LOADERS = {"api.routes", "api.web.extension", "memorybase.cli", "memorybase.wiring", "migrations.env", "worker.tasks"}
-# Words of the one contract of all features: settings, and what answers and metrics call their kinds of problems.
-CONTRACT = {"memorybase.operations.problems", "memorybase.settings"}
+# Words of the one contract of all features: settings, what answers and metrics call their kinds of problems, and what
+# receipts of erasures call the parts in which something stays.
+CONTRACT = {"memorybase.operations.problems", "memorybase.sessions.receipts", "memorybase.settings"}
+# Words of the contract elsewhere: settings, names in the database, the type of an event, texts that callers read.
+CONTRACT_WORDS = re.compile(
+    "(audit|deleted)_retention_days|retention_due_at|retention_passes|flows_retention|RETENTION_EXPIRED|"
+    "retention\\.expired|before its retention ends|until retention does|Access and retention"
+)
 # The core has other documents: of this name only imports count.
 ALSO_OF_THE_CORE = {"documents"}
 # Names that are plain words, which comments and texts may say: only identifiers count. With the modules that may have
@@ -120,7 +126,7 @@ PLAIN_WORDS: dict[str, set[str]] = {
         "api.search_schemas",
         "memorybase.cli.search",
         "memorybase.conversation.context_report",
-        "memorybase.retention.receipts",
+        "memorybase.features.retention.receipts",
         "memorybase.sessions.erasure",
     },
 }
@@ -214,6 +220,7 @@ ONLY_HERE = (
 
 # Every statement is in queries; the others define tables, run statements, or keep their own tables.
 HOMES_OF_SQL = ("memorybase.database", "memorybase.models", "memorybase.queries", "memorybase.vectors", "migrations")
+OF_FEATURES = re.compile(r"memorybase\.features\.\w+\.(models|queries)(\.|$)")
 WITHOUT_SQL = ("sqlalchemy.exc.", "sqlalchemy.make_url.", "sqlalchemy.orm.Session.")
 
 TASK_LINES = 12
@@ -372,8 +379,7 @@ def misplaced_libraries(module: Module) -> Iterator[str]:
 
 def statements_elsewhere(module: Module) -> Iterator[str]:
     is_home = f"{module.name}.".startswith(tuple(f"{home}." for home in HOMES_OF_SQL))
-    is_of_feature = re.match(r"memorybase\.features\.\w+\.(models|queries)(\.|$)", module.name) is not None
-    if is_home or is_of_feature:
+    if is_home or OF_FEATURES.match(module.name):
         return
     for found in imports_of(module):
         if found.target.split(".")[0] == "sqlalchemy" and not f"{found.target}.".startswith(WITHOUT_SQL):
@@ -408,21 +414,22 @@ def spellings(feature: str) -> re.Pattern[str]:
     )
 
 
-def says(module: Module, feature: str) -> bool:
+def says(source: str, feature: str) -> bool:
     """Whether the source has the feature's name; of one that is a plain word, whether an identifier has it."""
     wanted = spellings(feature)
-    if feature not in PLAIN_WORDS or not wanted.search(module.source):
-        return wanted.search(module.source) is not None
-    tokens = tokenize.generate_tokens(io.StringIO(module.source).readline)
+    if feature not in PLAIN_WORDS or not wanted.search(source):
+        return wanted.search(source) is not None
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     return any(token.type == tokenize.NAME and wanted.search(token.string) for token in tokens)
 
 
 def named_features(module: Module) -> Iterator[str]:
     if module.name in CONTRACT | {"memorybase.features"} or module.name.startswith("migrations."):
         return
+    source = CONTRACT_WORDS.sub("", module.source)
     for name in {each.name for each in EXTENSIONS} - ALSO_OF_THE_CORE:
         is_own = f"{module.name}.".startswith(f"memorybase.features.{name}.")
-        if not is_own and module.name not in PLAIN_WORDS.get(name, ()) and says(module, name):
+        if not is_own and module.name not in PLAIN_WORDS.get(name, ()) and says(source, name):
             yield (
                 f"{module.path}: only the feature's own folder knows {name}. Call what the feature adds through a "
                 f"field of memorybase/extension.py."
@@ -580,6 +587,8 @@ PLANTED = [
     ("memorybase.ingestion.advance", "features are known in their folders", "# tells each webhook"),
     ("memorybase.ingestion.advance", "features are known in their folders", "def due_webhooks(): ..."),
     ("memorybase.models", "features are known in their folders", "from x import MemoryMap"),
+    ("api.deps", "features are known in their folders", "# left in the audit_log"),
+    ("memorybase.sessions.edits", "features are known in their folders", "retention.check_days(days)"),
     ("memorybase.models", "features are known in their folders", "MEMORY_MAPS = 1"),
     ("api.web.views.playground", "features are known in their folders", "lab_marks = []"),
     ("memorybase.ingestion.advance", "features are known in their folders", "def new_facts(): ..."),
@@ -625,6 +634,8 @@ ALLOWED = [
     ("memorybase.features.webhooks.page", "from fastapi import Form\nfrom api.web.visits import Visit"),
     ("memorybase.features.webhooks.commands", "from memorybase.cli.options import connect"),
     ("memorybase.features.webhooks.queries", "import sqlalchemy as sa"),
+    ("memorybase.features.retention.queries.holds", "import sqlalchemy as sa"),
+    ("memorybase.sessions.restoring", "kept = services.settings.deleted_retention_days"),
     ("memorybase.metrics", "JOBS.labels(kind).inc()"),
     ("memorybase.ids", "class Labels: available = True"),
     ("memorybase.ids", "TEXT = 'two facts'  # the fact"),

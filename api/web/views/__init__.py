@@ -24,10 +24,8 @@ from api.web.views import (
     playground,
     run,
     session,
-    settings_audit,
     settings_health,
     settings_keys,
-    settings_retention,
     settings_usage,
     standing,
 )
@@ -51,10 +49,8 @@ _OWN = (
     playground,
     run,
     session,
-    settings_audit,
     settings_health,
     settings_keys,
-    settings_retention,
     settings_usage,
     standing,
 )

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from api.web.audited import without_content
+from api.web.calls import without_content
 from api.web.visits import Visitor
 
 router = APIRouter(include_in_schema=False)

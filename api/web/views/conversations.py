@@ -10,8 +10,8 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Form
 from fastapi.responses import Response
 
-from api.web.audited import recorded_as
 from api.web.badges import SEARCH_STATES
+from api.web.calls import recorded_as
 from api.web.rendering import UNDO_SECONDS, address, inside, plural
 from api.web.visits import Visit, Visitor
 from memorybase import errors, ids

@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter
 from fastapi.responses import RedirectResponse, Response
 
-from api.web.audited import without_content
+from api.web.calls import without_content
 from api.web.rendering import address
 from api.web.visits import Visit, Visitor
 

@@ -11,8 +11,8 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from api.web.audited import without_content
 from api.web.badges import SEARCH_STATES
+from api.web.calls import without_content
 from api.web.extension import Fixes, problem_pages
 from api.web.memory_state import state_of
 from api.web.rendering import plural

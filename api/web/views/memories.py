@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from api.web.audited import without_content
+from api.web.calls import without_content
 from api.web.memory_state import filter_of, state_labels, state_of
 from api.web.rendering import UNDO_SECONDS
 from api.web.views.memory import act as act_on

@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from api.web.audited import recorded_as, without_content
+from api.web.calls import recorded_as, without_content
 from api.web.extension import memory_tabs
 from api.web.rendering import UNDO_SECONDS, address, plural
 from api.web.views import memory_messages, memory_overview, memory_settings

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.extension import memory_checks
 from api.web.views.memory_frame import memory_page
 from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.memory_bases import manage
 from memorybase.memory_bases.manage import MAX_THRESHOLD
 from memorybase.models import Priority
-from memorybase.queries.retention import MAX_RETAIN_DAYS
+from memorybase.queries.expiry import MAX_RETAIN_DAYS
 from memorybase.read_models import memory_bases
 from memorybase.read_models.memory_bases import MemoryBaseView
-from memorybase.retention import preview
-from memorybase.retention.preview import RetentionPreview
 from memorybase.search import weights
 
 router = APIRouter(include_in_schema=False)
@@ -35,9 +35,9 @@ async def _page(
     memory: MemoryBaseView,
     given: dict[str, object],
     error: errors.MemorybaseError | None,
-    counted: RetentionPreview | None = None,
+    counted: tuple[str, Any] | None = None,
 ) -> Response:
-    """`counted`: what the rule that was entered would make the memory forget, to be confirmed."""
+    """`counted`: a template, and what it shows of what the settings that were entered would delete, to be confirmed."""
     found = await visit.read(weights.get_weights, memory.id)
     return await memory_page(
         visit,
@@ -47,7 +47,8 @@ async def _page(
         weights=found,
         given=given,
         error=error,
-        counted=counted,
+        check=counted and counted[0],
+        counted=counted and counted[1],
         most=MAX_THRESHOLD,
         longest=MAX_RETAIN_DAYS,
         priorities=PRIORITIES,
@@ -66,7 +67,7 @@ async def save(
     confirmed_days: Annotated[int | None, Form()] = None,
     priority: Annotated[Priority | None, Form()] = None,
 ) -> Response:
-    """Save, unless the memory would forget more than before: then count it first, and save what is confirmed."""
+    """Save, unless a feature would delete something then: it is counted first, and saved once it is confirmed."""
     visit.principal.require("write")
     changes: dict[str, object] = {
         "name": name.strip(),
@@ -79,17 +80,19 @@ async def save(
         changes["priority"] = priority
     memory = await visit.read(memory_bases.get_memory_base, memory_base_id)
     try:
-        if retain_days is not None and retain_days != confirmed_days and _is_shorter(retain_days, memory.retain_days):
-            found = await visit.read(preview.preview, memory_base_id=memory_base_id, retain_days=retain_days)
-            return await _page(visit, memory, changes, None, found.items[0])
+        if retain_days != confirmed_days and (counted := await _counted(visit, memory, changes)) is not None:
+            return await _page(visit, memory, changes, None, counted)
         await visit.write(manage.update_memory_base, memory_base_id, changes)
     except (errors.InvalidRequest, errors.NameTaken) as error:
         return await _page(visit, memory, changes, error)
     return visit.done(f"/memories/{memory_base_id}?tab=settings", "Saved.")
 
 
-def _is_shorter(days: int, before: int | None) -> bool:
-    return before is None or days < before
+async def _counted(visit: Visit, memory: MemoryBaseView, changes: Mapping[str, Any]) -> tuple[str, Any] | None:
+    for check in memory_checks():
+        if (found := await check.count(visit, memory, changes)) is not None:
+            return check.template, found
+    return None
 
 
 @router.post("/memories/{memory_base_id}/weights/reset")

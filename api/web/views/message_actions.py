@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from api.web.audited import recorded_as
+from api.web.calls import recorded_as
 from api.web.rendering import address, inside
 from api.web.visits import Visit, Visitor
 from memorybase import errors

@@ -11,7 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
-from api.web.audited import recorded_as
+from api.web.calls import recorded_as
 from api.web.rendering import address
 from api.web.visits import Visitor
 from memorybase.database.paging import PageRequest

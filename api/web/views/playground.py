@@ -11,7 +11,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form, Query
 from fastapi.responses import RedirectResponse, Response
 
-from api.web.audited import without_content
+from api.web.calls import without_content
 from api.web.extension import result_forms
 from api.web.playground import asked as asking
 from api.web.playground import code, given, shown

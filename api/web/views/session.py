@@ -12,6 +12,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from api.web import timeline
 from api.web.bubbles import bubbles
+from api.web.extension import session_notes
 from api.web.rendering import address
 from api.web.visits import Visit, Visitor
 from memorybase import errors, ids
@@ -20,7 +21,6 @@ from memorybase.models import ID_LENGTH
 from memorybase.read_models import ingestion, run_story, sessions, titles, transcript
 from memorybase.read_models.sessions import MessageView
 from memorybase.read_models.transcript import Place
-from memorybase.retention import holds
 from memorybase.sessions import edits
 from memorybase.validation import why_unstorable
 
@@ -84,7 +84,7 @@ async def session(
         here=here,
         roles=ROLES,
         flow=await visit.read(sessions.get_flow, shown.flow_id),
-        is_held=await visit.read(holds.is_held, shown.flow_id, id),
+        notes=await session_notes(visit, shown.flow_id, id),
         before=max((seq for seq in found if here is not None and seq < here), default=None),
         after=min((seq for seq in found if here is not None and seq > here), default=None),
         found=found,

@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter
 from fastapi.responses import RedirectResponse, Response
 
-from api.web.audited import without_content
+from api.web.calls import without_content
 from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.operations import health, stack_parts

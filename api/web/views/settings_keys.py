@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from api.web.audited import without_content
+from api.web.calls import without_content
 from api.web.visits import Visit, Visitor
 from memorybase import errors, ids
 from memorybase.auth import api_keys

@@ -1192,77 +1192,6 @@ export class Operations extends Transport {
     );
   }
 
-  /** Count what the rules would delete now. Nothing is changed. */
-  previewRetention(
-    fields: Fields<"preview_retention"> = {},
-    options?: CallOptions,
-  ): Promise<Answer<"preview_retention">> {
-    return this.json(
-      { method: "GET", path: "/v1/retention/preview", query: fields },
-      options,
-    );
-  }
-
-  /** List the receipts of what expired, newest first, also of flows that are deleted by now. */
-  listRetentionPasses(
-    fields: Fields<"list_retention_passes"> = {},
-    options?: CallOptions,
-  ): Listing<Item<"list_retention_passes">, Answer<"list_retention_passes">> {
-    return this.listing(
-      { method: "GET", path: "/v1/retention/passes", query: fields },
-      options,
-    );
-  }
-
-  /** List the receipts of erased end users and deleted sessions, newest first. */
-  listErasures(
-    fields: Fields<"list_erasures"> = {},
-    options?: CallOptions,
-  ): Listing<Item<"list_erasures">, Answer<"list_erasures">> {
-    return this.listing(
-      { method: "GET", path: "/v1/erasures", query: fields },
-      options,
-    );
-  }
-
-  /** Read the receipt of an erasure. */
-  getErasure(erasureId: string, options?: CallOptions): Promise<Answer<"get_erasure">> {
-    return this.json(
-      { method: "GET", path: "/v1/erasures/{erasure_id}", ids: { erasure_id: erasureId } },
-      options,
-    );
-  }
-
-  /** List the legal holds, oldest first. */
-  listHolds(
-    fields: Fields<"list_holds"> = {},
-    options?: CallOptions,
-  ): Listing<Item<"list_holds">, Answer<"list_holds">> {
-    return this.listing(
-      { method: "GET", path: "/v1/holds", query: fields },
-      options,
-    );
-  }
-
-  /**
-   * Place a legal hold on a flow, on one session of it, or on an end user in all flows. Until it is lifted, retention
-   * leaves everything of it, and each deletion of any of it is 409 `legal_hold`.
-   */
-  placeHold(fields: Fields<"place_hold"> = {}, options?: CallOptions): Promise<Answer<"place_hold">> {
-    return this.json(
-      { method: "POST", path: "/v1/holds", body: fields },
-      options,
-    );
-  }
-
-  /** Lift a legal hold. What only it kept can be deleted again, and expires with the next pass. */
-  liftHold(holdId: string, options?: CallOptions): Promise<void> {
-    return this.nothing(
-      { method: "DELETE", path: "/v1/holds/{hold_id}", ids: { hold_id: holdId } },
-      options,
-    );
-  }
-
   /** Search for Dify's External Knowledge API. The endpoint to enter in Dify ends in /v1/dify. */
   retrieveKnowledge(
     fields: Fields<"retrieve_knowledge">,
@@ -1413,28 +1342,6 @@ export class Operations extends Transport {
     );
   }
 
-  /** List changes, exports, reads on the page and refusals, newest first. No entry contains text. */
-  listAuditEntries(
-    fields: Fields<"list_audit_entries"> = {},
-    options?: CallOptions,
-  ): Listing<Item<"list_audit_entries">, Answer<"list_audit_entries">> {
-    return this.listing(
-      { method: "GET", path: "/v1/audit", query: fields },
-      options,
-    );
-  }
-
-  /** Export sealed entries as JSON lines, in the order of the hash chain. Continue with the last line's `seq`. */
-  exportAuditEntries(
-    fields: Fields<"export_audit_entries"> = {},
-    options?: CallOptions,
-  ): AsyncGenerator<Schemas["ExportLine"], void, undefined> {
-    return this.exported(
-      { method: "GET", path: "/v1/audit/export", query: fields },
-      options,
-    );
-  }
-
   /** List the workers of the installation, with how much each of them holds. `memorybase workers drain` stops one. */
   listWorkers(options?: CallOptions): Promise<Answer<"list_workers">> {
     return this.json(
@@ -1511,6 +1418,99 @@ export class Operations extends Transport {
     return this.imported(
       { method: "POST", path: "/v1/import", query: fields },
       lines,
+      options,
+    );
+  }
+
+  /** Count what the rules would delete now. Nothing is changed. */
+  previewRetention(
+    fields: Fields<"preview_retention"> = {},
+    options?: CallOptions,
+  ): Promise<Answer<"preview_retention">> {
+    return this.json(
+      { method: "GET", path: "/v1/retention/preview", query: fields },
+      options,
+    );
+  }
+
+  /** List the receipts of what expired, newest first, also of flows that are deleted by now. */
+  listRetentionPasses(
+    fields: Fields<"list_retention_passes"> = {},
+    options?: CallOptions,
+  ): Listing<Item<"list_retention_passes">, Answer<"list_retention_passes">> {
+    return this.listing(
+      { method: "GET", path: "/v1/retention/passes", query: fields },
+      options,
+    );
+  }
+
+  /** List the receipts of erased end users and deleted sessions, newest first. */
+  listErasures(
+    fields: Fields<"list_erasures"> = {},
+    options?: CallOptions,
+  ): Listing<Item<"list_erasures">, Answer<"list_erasures">> {
+    return this.listing(
+      { method: "GET", path: "/v1/erasures", query: fields },
+      options,
+    );
+  }
+
+  /** Read the receipt of an erasure. */
+  getErasure(erasureId: string, options?: CallOptions): Promise<Answer<"get_erasure">> {
+    return this.json(
+      { method: "GET", path: "/v1/erasures/{erasure_id}", ids: { erasure_id: erasureId } },
+      options,
+    );
+  }
+
+  /** List the legal holds, oldest first. */
+  listHolds(
+    fields: Fields<"list_holds"> = {},
+    options?: CallOptions,
+  ): Listing<Item<"list_holds">, Answer<"list_holds">> {
+    return this.listing(
+      { method: "GET", path: "/v1/holds", query: fields },
+      options,
+    );
+  }
+
+  /**
+   * Place a legal hold on a flow, on one session of it, or on an end user in all flows. Until it is lifted, retention
+   * leaves everything of it, and each deletion of any of it is 409 `legal_hold`.
+   */
+  placeHold(fields: Fields<"place_hold"> = {}, options?: CallOptions): Promise<Answer<"place_hold">> {
+    return this.json(
+      { method: "POST", path: "/v1/holds", body: fields },
+      options,
+    );
+  }
+
+  /** Lift a legal hold. What only it kept can be deleted again, and expires with the next pass. */
+  liftHold(holdId: string, options?: CallOptions): Promise<void> {
+    return this.nothing(
+      { method: "DELETE", path: "/v1/holds/{hold_id}", ids: { hold_id: holdId } },
+      options,
+    );
+  }
+
+  /** List changes, exports, reads on the page and refusals, newest first. No entry contains text. */
+  listAuditEntries(
+    fields: Fields<"list_audit_entries"> = {},
+    options?: CallOptions,
+  ): Listing<Item<"list_audit_entries">, Answer<"list_audit_entries">> {
+    return this.listing(
+      { method: "GET", path: "/v1/audit", query: fields },
+      options,
+    );
+  }
+
+  /** Export sealed entries as JSON lines, in the order of the hash chain. Continue with the last line's `seq`. */
+  exportAuditEntries(
+    fields: Fields<"export_audit_entries"> = {},
+    options?: CallOptions,
+  ): AsyncGenerator<Schemas["ExportLine"], void, undefined> {
+    return this.exported(
+      { method: "GET", path: "/v1/audit/export", query: fields },
       options,
     );
   }

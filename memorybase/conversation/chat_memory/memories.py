@@ -10,15 +10,16 @@ from uuid import UUID, uuid4
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
+from memorybase import deletions, errors
 from memorybase.conversation.chat_memory.config import ChatMemoryConfig, StoredConfig
 from memorybase.conversation.chat_memory.templates import render
 from memorybase.database import clock
 from memorybase.database.paging import Page, PageRequest, page_of
+from memorybase.deletions import OfNode
 from memorybase.described import CounterName, CreatedAt, EndUserId, FlowId, Id, NodeId, UpdatedAt
 from memorybase.messages import check_json
 from memorybase.models import ID_LENGTH, Chat, ChatMemory
-from memorybase.queries import chats, holds, memory_uses
+from memorybase.queries import chats, memory_uses
 from memorybase.queries.ownership import require, require_flow
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -151,15 +152,15 @@ def list_chats(
 
 
 def delete_memory(services: Services, key: MemoryKey) -> None:
-    """Delete the configuration, every chat and the node's recorded uses. Raises NotFound, and Held if a legal hold
-    keeps one of the chats; safe to repeat."""
+    """Delete the configuration, every chat and the node's recorded uses. Raises NotFound, and Held if one of the
+    chats must be kept; safe to repeat."""
     with services.database.transaction() as db:
         memory = require_memory(db, key)
-        holds.refuse_if_node_held(db, key.user_id, key.flow_id, memory.id)
+        deletions.check(db, services, key.user_id, OfNode(key.flow_id, memory.id))
     has_rows = True
     while has_rows:
         with services.database.transaction() as db:
-            holds.refuse_if_node_held(db, key.user_id, key.flow_id, memory.id)
+            deletions.check(db, services, key.user_id, OfNode(key.flow_id, memory.id))
             has_rows = chats.delete_rows_of_memory(db, memory.id, limit=DELETE_PAGE) or memory_uses.delete_uses_of_node(
                 db, key.flow_id, key.node_id, limit=USES_PAGE
             )

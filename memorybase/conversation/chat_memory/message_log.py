@@ -12,7 +12,7 @@ from uuid import UUID, uuid4, uuid5
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors, messages
+from memorybase import deletions, errors, messages
 from memorybase.conversation.chat_memory.config import ChatMemoryConfig
 from memorybase.conversation.chat_memory.memories import (
     ChatSelector,
@@ -29,11 +29,12 @@ from memorybase.conversation.view.token_counters import counter_for
 from memorybase.conversation.view.tokens import ESTIMATE, stored_counter
 from memorybase.database import clock
 from memorybase.database.paging import MAX_INTEGER, MAX_SIZE, MAX_SKIP
+from memorybase.deletions import OfChat
 from memorybase.described import Content, CounterName, CreatedAt, ExternalId, Id, Metadata, Seq, SpeakerRole
 from memorybase.ids import CallerId
 from memorybase.messages import NewMessage
 from memorybase.models import Chat, ChatMemory, ChatRecord
-from memorybase.queries import chats, holds, memory_uses
+from memorybase.queries import chats, memory_uses
 from memorybase.queries.chats import DeletedRecord
 from memorybase.queries.ownership import not_found
 from memorybase.quotas.bounds import Caller
@@ -373,7 +374,7 @@ def delete_messages(
         chat = chats.lock_chat(db, memory.id, chat_id)
         if chat is None:
             return Deleted([], 0)
-        holds.refuse_if_chat_held(db, key.user_id, key.flow_id, chat.end_user_id)
+        deletions.check(db, services, key.user_id, OfChat(key.flow_id, chat.end_user_id))
         records = _delete(db, chat, mode, set(roles))
         _after_deletion(db, chat, records)
         deleted = Deleted([record.message_id for record in records], chat.messages)
@@ -462,7 +463,7 @@ def erase_chats(services: Services, user_id: UUID, end_user_id: str) -> ErasedCh
                 chat = chats.lock_chat(db, memory_id, chat_id)
                 if chat is None or chat.end_user_id != end_user_id:
                     continue
-                holds.refuse_if_chat_held(db, user_id, chat.flow_id, end_user_id)
+                deletions.check(db, services, user_id, OfChat(chat.flow_id, end_user_id))
                 summaries = total.summaries + (chat.summary is not None)
                 deleted = chats.delete_records(db, chat)
                 _after_deletion(db, chat, deleted)

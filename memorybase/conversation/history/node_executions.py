@@ -11,12 +11,13 @@ from uuid import UUID, uuid5
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors, messages
+from memorybase import deletions, errors, messages
 from memorybase.database import clock
+from memorybase.deletions import OfSession
 from memorybase.described import CreatedAt, ExternalId, FlowId, Id, NodeId, RunId, SessionId, UpdatedAt
 from memorybase.ids import CallerId
 from memorybase.models import NodeExecution
-from memorybase.queries import caller_ids, holds, memory_uses, runs, sessions
+from memorybase.queries import caller_ids, memory_uses, runs, sessions
 from memorybase.queries import node_executions as queries
 from memorybase.queries.ownership import check_flow, require
 from memorybase.services import Services
@@ -163,7 +164,7 @@ def delete_execution(services: Services, user_id: UUID, execution_id: UUID) -> N
         row = _found(db, user_id, execution_id)
         session = sessions.lock_session(db, row.flow_id, row.session_id)  # nobody records a use of it meanwhile
         if session is not None:
-            holds.refuse_if_session_held(db, user_id, session)
+            deletions.check(db, services, user_id, OfSession(session))
         memory_uses.redact_uses(db, row.flow_id, [execution_id])
         db.delete(row)
 

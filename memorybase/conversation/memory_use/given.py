@@ -58,7 +58,7 @@ def record_given(
 ) -> NodeUse:
     """Store it, and replace an earlier use of this run and node. Text with a source that the flow, or the named end
     user in it, does not have reads "[deleted]". Raises NotFound, InvalidRequest, SessionConflict for a session of
-    another end user, and Held if a legal hold keeps an earlier record that says something else."""
+    another end user, and Held if an earlier record must be kept that says something else."""
     settings = services.settings
     messages = normalise_all(
         given.messages,

@@ -12,13 +12,15 @@ from uuid import UUID
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase import deletions, errors
 from memorybase.conversation.memory_use.provenance import ViewOrigin, deleted_sources
 from memorybase.conversation.view.build import View
 from memorybase.database import clock
+from memorybase.deletions import OfUse
 from memorybase.described import NodeId, RunId
 from memorybase.ids import CallerId
 from memorybase.models import MemoryUse
-from memorybase.queries import caller_ids, deleted_messages, holds, memory_uses, runs, sessions
+from memorybase.queries import caller_ids, deleted_messages, memory_uses, runs, sessions
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.services import Services
 
@@ -98,7 +100,7 @@ def record_use(
     """Store what a node's model was given, and replace an earlier use of this run and node. What was deleted since the
     view was built is redacted.
 
-    The run need not be captured yet; one of a session must be within a day. An earlier use that a legal hold keeps
+    The run need not be captured yet; one of a session must be within a day. An earlier use that must be kept
     stays. Raises NotFound for another user's flow, Held if that is not enough: it `must_replace` another one.
     """
     shown = view.as_dict()
@@ -119,7 +121,7 @@ def record_use(
         }
         values |= _asked(db, flow_id, origin.session_id, origin.end_user_id, values["run_id"])
         ids = memory_uses.ids_in(shown["sources"]) - deleted
-        if not _is_kept(db, user_id, values, must_replace=must_replace):
+        if not _is_kept(db, services, user_id, values, must_replace=must_replace):
             memory_uses.put_use(db, values, ids)
     return NodeUse(
         node_id=node_id,
@@ -132,15 +134,21 @@ def record_use(
     )
 
 
-def _is_kept(db: OrmSession, user_id: UUID, values: Mapping[str, Any], *, must_replace: bool) -> bool:
-    """Whether the run and node have a use that a legal hold keeps. Raises Held if it says something else."""
+def _is_kept(
+    db: OrmSession, services: Services, user_id: UUID, values: Mapping[str, Any], *, must_replace: bool
+) -> bool:
+    """Whether the run and node have a use that must be kept. Raises Held if it says something else."""
     earlier = memory_uses.use_of_node(db, values["flow_id"], values["run_id"], values["node_id"])
     if earlier is None:
         return False
-    said = ("messages", "sources", "query")
-    if must_replace and any(_plain(getattr(earlier, name)) != _plain(values[name]) for name in said):
-        holds.refuse_if_use_held(db, user_id, earlier.id)
-    return holds.is_use_held(db, user_id, earlier.id)
+    try:
+        deletions.check(db, services, user_id, OfUse(earlier.id))
+    except errors.Held:
+        said = ("messages", "sources", "query")
+        if must_replace and any(_plain(getattr(earlier, name)) != _plain(values[name]) for name in said):
+            raise
+        return True
+    return False
 
 
 def _plain(value: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from api.web.audited import recorded_as, without_content
+from api.web.calls import recorded_as, without_content
 from api.web.extension import Pages
 from api.web.visits import Visit, Visitor
 from memorybase import errors

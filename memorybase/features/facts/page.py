@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from api.web.audited import recorded_as
+from api.web.calls import recorded_as
 from api.web.extension import MemoryTab, Pages
 from api.web.rendering import address
 from api.web.views.memory_frame import memory_page

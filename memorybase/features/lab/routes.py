@@ -8,13 +8,13 @@ from fastapi import Path, Query, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import Field
 
-from api.auditing import Audit
 from api.deps import FlowFilter, PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.extension import Routes
 from api.key_limits import FLOW_IN_QUERY, Asked, Rule, flow_in, memory_base_in
 from api.operations import operation
 from api.schemas import QUERY_BOUND, Body, Identifier, SentUuid, Stored
 from memorybase import ids
+from memorybase.calls import Effect
 from memorybase.database.paging import Page
 from memorybase.features.lab import labels, queries
 from memorybase.features.lab.labels import LabelView, Mark
@@ -87,7 +87,7 @@ def list_labels(
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
-@operation(limits=Rule([flow_in("query"), memory_base_in("query", required=False)]), audit=Audit.EXPORT)
+@operation(limits=Rule([flow_in("query"), memory_base_in("query", required=False)]), effect=Effect.READ)
 def export_labels(
     services: ServicesDep,
     caller: Reader,

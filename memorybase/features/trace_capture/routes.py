@@ -8,11 +8,11 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from api.auditing import Audit
 from api.deps import FlowId, ServicesDep, Writer, keyed_router
 from api.extension import Routes
 from api.key_limits import FLOW_IN_PATH
 from api.operations import operation
+from memorybase.calls import Effect
 from memorybase.errors import InvalidRequest, TooLarge
 from memorybase.features.trace_capture import spans
 
@@ -34,7 +34,7 @@ def _json(schema: str) -> dict[str, Any]:
     openapi_extra={"requestBody": {"required": True, **_json("TracesExport")}},
     responses={200: _json("TracesAnswer")},
 )
-@operation(limits=FLOW_IN_PATH, audit=Audit.CAPTURE)
+@operation(limits=FLOW_IN_PATH, effect=Effect.CAPTURE)
 async def receive_traces(flow_id: FlowId, request: Request, services: ServicesDep, caller: Writer) -> Response:
     """Capture the conversations in OpenTelemetry spans of model calls, as JSON or protobuf. Each message is stored
     once, however many spans repeat it. Answers as OTLP says."""

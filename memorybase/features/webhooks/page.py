@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from api.web.audited import recorded_as, without_content
+from api.web.calls import recorded_as, without_content
 from api.web.extension import Pages, ProblemPage
 from api.web.rendering import address, plural
 from api.web.visits import Visit, Visitor

@@ -1,21 +1,14 @@
-"""The page of keys, of retention and of the audit log: what the forms do, and what they show before."""
+"""The page of keys, and of what is paused: what the forms do, and what they show before."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from uuid import UUID, uuid4
 
 import pytest
-import sqlalchemy as sa
 from harness.api import Api
 from harness.plain_browser import Page, mounted
-from harness.rows import each_row
-
-from memorybase.audit import chain
-from memorybase.models import Message, RetentionPass
 
 
 @pytest.fixture
@@ -35,11 +28,6 @@ def flow_id(api: Api, name: str) -> str:
 def shown_secret(text: str) -> str:
     (secret,) = re.findall(r"mb_[\w-]{20,}", text)
     return str(secret)
-
-
-def grow_old(api: Api, days: int) -> None:
-    with api.services.database.transaction() as db:
-        db.execute(sa.update(Message).values(captured_at=datetime.now(UTC) - timedelta(days=days)))
 
 
 # Keys.
@@ -85,175 +73,6 @@ def test_a_key_is_rotated_with_its_overlap(api: Api, page: Page) -> None:
     ended = page.post(f"/settings/keys/{old['rotated_to']}/rotate", overlap="0").text
     assert "is valid no longer" in ended
     assert api.client.get("/v1/flows", headers={"X-API-Key": secret}).status_code == 401
-
-
-# Retention.
-
-
-def test_a_rule_is_counted_before_it_is_saved(api: Api, page: Page) -> None:
-    grow_old(api, 40)
-    target = f"flow:{flow_id(api, 'support')}"
-    counted = page.get(f"/settings/retention?target={target}&days=30")
-    assert '<dt>Messages</dt><dd class="number">2</dd>' in counted
-    assert "Save the rule" in counted
-    assert api.get("/flows/support")["retain_days"] is None
-    assert "No rules" in page.get("/settings/retention/due")
-    page.post("/settings/retention", target=target, days="30")
-    assert api.get("/flows/support")["retain_days"] == 30
-    assert ">support</b>" in page.get("/settings/retention/due")
-    assert "Lift the rule" in page.get(f"/settings/retention?target={target}")
-    page.post("/settings/retention", target=target, days="")
-    assert api.get("/flows/support")["retain_days"] is None
-
-
-@each_row(("target", "days"), [("flow:none", "3"), ("x", "3"), ("{flow}", "0"), ("{flow}", "many")])
-def test_a_rule_that_is_none_is_refused(api: Api, page: Page, target: str, days: str) -> None:
-    target = target.format(flow=f"flow:{flow_id(api, 'support')}")
-    assert 'role="alert"' in page.get(f"/settings/retention?target={target}&days={days}")
-    assert 'role="alert"' in page.post("/settings/retention", target=target, days=days).text
-    assert api.get("/flows/support")["retain_days"] is None
-
-
-def test_a_memory_that_would_forget_more_is_saved_once_that_is_confirmed(api: Api, page: Page) -> None:
-    base = api.memory(threshold=1)["id"]
-    api.post(f"/memories/{base}/flush", expect=202)
-    api.work()
-    grow_old(api, 40)
-    path, form = f"/memories/{base}/settings", {"name": "notes", "threshold": "5", "idle_minutes": "1"}
-    asked = page.post(path, **form, retain_days="30").text
-    assert "2 messages would be forgotten now" in asked
-    assert api.get(f"/memories/{base}")["retain_days"] is None
-    page.post(path, **form, retain_days="20", confirmed_days="30")  # something else than what was counted
-    assert api.get(f"/memories/{base}")["retain_days"] is None
-    page.post(path, **form, retain_days="30", confirmed_days="30")
-    assert api.get(f"/memories/{base}")["retain_days"] == 30
-    page.post(path, **form, retain_days="60")  # forgets nothing that the rule of today does not
-    assert api.get(f"/memories/{base}")["retain_days"] == 60
-    page.post(path, **form, retain_days="")
-    assert api.get(f"/memories/{base}")["retain_days"] is None
-
-
-def test_a_hold_is_placed_with_a_reason_and_lifted(api: Api, page: Page) -> None:
-    support = flow_id(api, "support")
-    page.post("/settings/retention/holds", flow=support, session="s1", reason="Claim 4711")
-    page.post("/settings/retention/holds", person="anna", reason="Claim 4712")
-    first, second = api.get("/holds")["items"]
-    assert (first["flow_id"], first["session_id"], first["reason"], first["placed_by"]) == (
-        support,
-        "s1",
-        "Claim 4711",
-        "local",
-    )
-    assert second["end_user_id"] == "anna"
-    listed = page.get("/settings/retention/holds")
-    assert "Claim 4711" in listed
-    assert ">s1</a>" in listed
-    api.refused("DELETE", "/end-users/anna", 409)
-    for each in (first, second):
-        page.post(f"/settings/retention/holds/{each['id']}/lift")
-    assert api.get("/holds")["items"] == []
-
-
-def test_a_hold_on_nothing_and_one_on_a_session_that_is_unknown_are_refused(api: Api, page: Page) -> None:
-    support = flow_id(api, "support")
-    for fields in ({}, {"flow": support, "person": "anna"}, {"flow": support, "session": "none"}, {"session": "s1"}):
-        shown = page.post("/settings/retention/holds", reason="Claim 4711", **fields).text
-        assert 'role="alert"' in shown
-        assert 'value="Claim 4711"' in shown
-    assert api.get("/holds")["items"] == []
-
-
-def test_receipts_are_listed(api: Api, page: Page) -> None:
-    assert "No receipts" in page.get("/settings/retention/receipts")
-    support, now = UUID(flow_id(api, "support")), datetime.now(UTC)
-    receipt = RetentionPass(
-        id=uuid4(),
-        user_id=api.user_id,
-        rule="flow",
-        flow_id=support,
-        subject_id=support,
-        retain_days=30,
-        expired_before=now,
-        counts={"messages": 1234, "facts": 5678},
-        started_at=now,
-    )
-    with api.services.database.transaction() as db:
-        db.add(receipt)
-    listed = page.get("/settings/retention/receipts")
-    assert ">support</b>" in listed
-    assert "<td>1,234 messages, 5,678 facts</td>" in re.sub(r"\s*\n\s*", "", listed)
-    assert "Goes on" in listed
-
-
-def test_receipts_of_erasures_are_listed_and_downloaded(api: Api, page: Page) -> None:
-    assert "No erasures" in page.get("/settings/retention/receipts")
-    api.capture("apples", session="of-ann", end_user_id="ann")
-    shown = page.post("/person/erase?id=ann").text
-    (kept,) = api.get("/erasures")["items"]
-    path = f"/settings/retention/receipts/{kept['id']}"
-    assert f'href="/ui{path}" download' in shown
-    assert "until you delete them" in shown
-    listed = page.get("/settings/retention/receipts")
-    assert (">End user</b>" in listed, f'href="/ui{path}" download' in listed) == (True, True)
-    answer = page.client.get(f"/ui{path}")
-    assert answer.headers["content-disposition"] == f'attachment; filename="erasure-{kept["id"]}.json"'
-    downloaded = answer.json()
-    assert {name: downloaded[name] for name in ("id", "messages", "remaining")} == {
-        name: kept[name] for name in ("id", "messages", "remaining")
-    }
-    assert page.client.get(f"/ui/settings/retention/receipts/{uuid4()}").status_code == 404
-
-
-# The audit log.
-
-
-def test_an_erasure_has_one_name_however_it_was_asked_for(api: Api, page: Page) -> None:
-    for end_user in ("ann", "ben"):
-        api.capture("apples", session=end_user, end_user_id=end_user)
-    page.post("/person/erase?id=ann")
-    api.delete("/end-users/ben", expect=200)
-    for part in ("ERASE", "end_user"):
-        found = api.get("/audit", operation=part)["items"]
-        assert [(each["operation"], each["via"]) for each in found] == [
-            ("erase_end_user", "api"),
-            ("erase_end_user", "page"),
-        ]
-    assert api.get("/audit", operation="e%e")["items"] == []
-
-
-def test_what_the_reader_read_on_the_page_is_shown_on_request(api: Api, page: Page) -> None:
-    api.capture("apples", session="s1")
-    page.get("/session?flow=support&id=s1")
-    other = Page(api.of_user("local", "read", "write", "admin"))
-    assert "GET /ui/session" not in page.get("/settings/audit")
-    assert "put_flow" in page.get("/settings/audit")
-    assert "GET /ui/session" in page.get("/settings/audit?mine=true")
-    assert "GET /ui/session" in other.get("/settings/audit")
-
-
-def test_the_audit_log_is_listed_filtered_and_exported(api: Api, page: Page) -> None:
-    page.post("/settings/keys", name="new", scope="read")
-    listed = page.get("/settings/audit")
-    assert "POST /ui/settings/keys" in listed
-    assert "put_flow" in listed
-    assert "put_flow" not in page.get("/settings/audit?operation=create_key")
-    assert "No entries" in page.get("/settings/audit?kind=denied")
-    chain.seal(api.services)
-    exported = page.client.get("/ui/settings/audit/export")
-    assert exported.headers["content-disposition"] == 'attachment; filename="audit.jsonl"'
-    lines = exported.text.splitlines()
-    assert [json.loads(line)["seq"] for line in lines] == list(range(1, len(lines) + 1))
-    assert lines == api.call("GET", "/audit/export").text.splitlines()[: len(lines)]
-    reads = {each["operation"] for each in api.get("/audit", kind="read")["items"]}
-    assert reads >= {"GET /ui/settings/audit/export", "export_audit_entries"}
-    assert "GET /ui/settings/audit" not in reads  # it shows ids alone
-
-
-@pytest.mark.usefixtures("page")
-def test_a_key_without_admin_sees_and_exports_no_entry(api: Api) -> None:
-    reader = Page(api.of_user("local", "read", "write"))
-    assert "put_flow" not in reader.get("/settings/audit")
-    assert reader.client.get("/ui/settings/audit/export").status_code == 403
 
 
 # Paused.

@@ -47,7 +47,7 @@ from memorybase.models import (
     Message,
     PlannedBaseDeletion,
     PlannedDeletion,
-    RetentionPass,
+    Receipt,
     Session,
     User,
 )
@@ -1071,7 +1071,7 @@ def _finish_retention_pass(api: Api, flow: str) -> None:
     with api.services.database.transaction() as db:
         now = clock.now(db)
         db.add(
-            RetentionPass(
+            Receipt(
                 id=uuid4(),
                 user_id=api.user_id,
                 rule="flow",

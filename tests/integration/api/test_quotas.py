@@ -20,7 +20,7 @@ from memorybase_client import errors as client_errors
 from memorybase_client._calls import error_of
 
 from api.web.views import settings_usage
-from memorybase.models import AuditEntry
+from memorybase.features.audit_log.models import AuditEntry
 from memorybase.quotas import manage
 
 UNLIMITED = {"messages_per_day": None, "stored_messages": None, "searches_per_minute": None, "end_users": None}

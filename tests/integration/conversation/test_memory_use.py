@@ -25,12 +25,13 @@ from memorybase.conversation.memory_use.given import MAX_SOURCE_IDS, Given, Give
 from memorybase.conversation.memory_use.provenance import ViewOrigin
 from memorybase.database.paging import PageRequest
 from memorybase.errors import Held, InvalidRequest, NotFound, SessionConflict
+from memorybase.features.retention import budget
+from memorybase.features.retention import uses as retained_uses
+from memorybase.features.retention.holds import lift_hold, place_hold
+from memorybase.features.retention.receipts import list_passes
 from memorybase.ids import CallerId
 from memorybase.models import MemoryUse, MemoryUseMessage
 from memorybase.read_models import run_story
-from memorybase.retention import uses as retained_uses
-from memorybase.retention.holds import lift_hold, place_hold
-from memorybase.retention.receipts import list_passes
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 
@@ -239,6 +240,15 @@ def test_uses_are_deleted_after_the_days_that_a_setting_says(world: World) -> No
     world.pass_time(3_600)
     retained_uses.delete_expired(world.services)  # also after the setting was removed
     assert receipts() == [("memory_use", world.flow_id, 30, 3, True)]
+
+
+def test_many_uses_take_several_passes(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retained_uses, "PAGE", 1)
+    monkeypatch.setattr(budget, "TRANSACTIONS", 2)
+    for _ in range(3):
+        record(world, uuid4(), view_of(), session_id="never captured")
+    world.pass_time(2 * DAY)
+    assert [retained_uses.delete_expired(world.services) for _ in range(3)] == [2, 1, 0]
 
 
 def test_a_message_deleted_before_its_view_is_recorded_is_redacted(world: World) -> None:

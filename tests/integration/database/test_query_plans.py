@@ -17,6 +17,7 @@ from memorybase.conversation.history import session_reader
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest, conversation_view
 from memorybase.database import clock, paging
 from memorybase.database.upsert import core
+from memorybase.features.retention import uses
 from memorybase.ingestion import scheduler
 from memorybase.models import Base, IngestionJob, LedgerEntry, MemoryUse, Message, Run, Session, SessionProgress
 from memorybase.queries import exports, job_lists, jobs
@@ -25,7 +26,6 @@ from memorybase.queries.messages import MessageQuery
 from memorybase.queries.standing_statements import Owner
 from memorybase.read_models import activity as activity_view
 from memorybase.read_models import branches, memory_bases, overview, sessions
-from memorybase.retention import uses
 from memorybase.search import search, vector_search
 from memorybase.search.request import SearchRequest
 from memorybase.sessions import edits

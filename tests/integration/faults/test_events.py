@@ -29,7 +29,7 @@ from memorybase.features.webhooks.models import WebhookDelivery
 from memorybase.features.webhooks.outbox import EventType
 from memorybase.features.webhooks.queries import ClaimedDelivery
 from memorybase.memory_bases import consistency, regenerate
-from memorybase.models import IngestionJob, Message, RetentionPass
+from memorybase.models import IngestionJob, Message, Receipt
 from memorybase.sessions import edits
 
 pytestmark = pytest.mark.slow  # It tests what `make chaos` looks for.
@@ -177,7 +177,7 @@ TAMPERED: dict[str, tuple[Tamper, tuple[str, ...]]] = {
     ),
     "a receipt without an event": (lambda run: run.forget("retention.expired"), ("receipts without an event: 1",)),
     "an event without a receipt": (
-        lambda run: run.execute(sa.delete(RetentionPass)),
+        lambda run: run.execute(sa.delete(Receipt)),
         ("events without a receipt: 1", "1 messages expired, the receipts say 0"),
     ),
     "an expired message in no receipt": (
@@ -221,7 +221,7 @@ def test_what_is_tampered_with_is_found(finished: Run, tmp_path: Path, name: str
 
 def test_each_kind_of_unrest_is_seen(run: Run) -> None:
     run.execute(sa.update(WebhookDelivery).values(state="pending"))
-    run.execute(sa.update(RetentionPass).values(finished_at=None))
+    run.execute(sa.update(Receipt).values(finished_at=None))
     (left,) = [each.id for each in run.world.messages() if each.content == "second"]
     with run.world.services.database.reading() as db:
         assert webhooks.unrest(db) == {"pending deliveries": len(run.got.accepted)}

@@ -20,8 +20,8 @@ from harness.rows import each_row
 from harness.waiting import wait_until
 from harness.world import build_world
 
-from memorybase.audit import record
-from memorybase.audit.record import Actor
+from memorybase.calls import Actor, Call, Effect
+from memorybase.features.audit_log import recording
 from memorybase.models import Base, Generation
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.chroma import ChromaStore
@@ -135,7 +135,7 @@ def serving_nothing(rest: Rest) -> None:
 def one_run_recorded(rest: Rest) -> None:
     """As if only one of all captures had come with its entry."""
     actor, objects = Actor("api"), {"run_id": str(rest.system.run_id)}
-    record.write(rest.world.services, actor, "change", "capture_run", objects)
+    recording.write(rest.world.services, Call(actor, Effect.CAPTURE, "capture_run", objects))
 
 
 # What is done, what is reported (and nothing else), how many are lost, how many doubled.

@@ -27,7 +27,7 @@ from memorybase.memory_bases import dead_letters, deletion
 from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Flow, Session
 from memorybase.operations import sweeper
-from memorybase.queries import cursors, due_steps, jobs, memory_bases, progress_rows, sessions
+from memorybase.queries import cursors, jobs, memory_bases, progress_rows, sessions
 from memorybase.queries import dead_letters as dead_letters_
 from memorybase.queries import messages as message_queries
 from memorybase.sessions import deletion as session_deletion
@@ -734,7 +734,7 @@ def test_after_an_outage_of_the_database_living_workers_renew_before_leases_coun
             stop.set()
         return stop.is_set()
 
-    monkeypatch.setattr(sweeper, "due_now", lambda _: due_steps.NAMES)
+    monkeypatch.setattr(sweeper, "due_now", lambda _: {step.name for step in sweeper.steps_of(world.services)})
     monkeypatch.setattr(recovery, "requeue_expired", requeue)
     monkeypatch.setattr(stop, "wait", wait)
     sweep_until(stop, world.services, lambda: None, now=lambda: next(moments))
@@ -745,7 +745,7 @@ def test_passes_follow_at_once_while_sessions_wait_for_their_jobs(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recovery, "SWEEP_LIMIT", 2)
-    monkeypatch.setattr(sweeper, "due_now", lambda _: due_steps.NAMES)
+    monkeypatch.setattr(sweeper, "due_now", lambda _: {step.name for step in sweeper.steps_of(world.services)})
     base = world.new_base(threshold=100, idle_after=60)
     for number in range(5):
         world.say(f"s{number}", "one")

@@ -34,12 +34,12 @@ from hypothesis.stateful import (
 )
 
 from memorybase import errors
+from memorybase.features.retention import passes
 from memorybase.ingestion import recovery
 from memorybase.memory_bases import consistency, dead_letters, deletion, manage
 from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Capture, Generation, JobKind, MemoryBase
 from memorybase.operations import sweeper, vector_indexes
-from memorybase.retention import passes
 from memorybase.services import JobMessage
 from memorybase.sessions import edits, restoring
 from memorybase.vectors import chunk_ids

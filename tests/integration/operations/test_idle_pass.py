@@ -12,12 +12,13 @@ import sqlalchemy as sa
 from harness.statements import recorded
 from harness.world import World
 
-from memorybase.audit.record import Actor, values_of
+from memorybase.calls import Actor
 from memorybase.cli.sweep import sweep_until
 from memorybase.extension import Pace
+from memorybase.features.audit_log import queries
+from memorybase.features.audit_log.recording import values_of
 from memorybase.features.webhooks import sender
 from memorybase.operations import store_check, sweeper, vector_indexes
-from memorybase.queries import audit_entries
 
 
 @contextmanager
@@ -50,7 +51,7 @@ def test_an_idle_pass_writes_nothing_and_locks_no_row(world: World) -> None:
     world.new_base(threshold=1)
     world.say("s", "is ingested")
     with database.transaction() as db:
-        audit_entries.insert_entry(db, values_of(Actor("cli"), "change", "create_memory_base", {}))
+        queries.insert_entry(db, values_of(Actor("cli"), "change", "create_memory_base", {}))
     world.settle()
     run_pass()  # takes its turns
     with commits(database.engine) as committed, recorded(database.engine) as sent:

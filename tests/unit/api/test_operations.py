@@ -9,12 +9,12 @@ from harness.contract import CONTRACT
 from harness.operations import ALL, KEYED
 
 from api.admission import Work
-from api.auditing import Audit
 from api.contract.parts import operations
 from api.deps import KeyedRoute, Reader, Writer, keyed_router
 from api.key_limits import FLOW_IN_PATH, REFUSED
 from api.operations import Policy, operation, policy_of
 from api.web.views import routers as page_routers
+from memorybase.calls import Effect
 
 OPERATION_IDS = {each["operationId"] for each in operations(CONTRACT)}
 # They answer a question in a body. What they store of it is no change of a caller's.
@@ -56,14 +56,14 @@ def test_an_operation_that_declares_nothing_refuses_limited_keys_and_is_a_change
     def asked(caller: Reader) -> None: ...
 
     found = [
-        (route.policy.limits, route.scope, route.work, route.audit)
+        (route.policy.limits, route.scope, route.work, route.effect)
         for route in router.routes
         if isinstance(route, KeyedRoute)
     ]
     assert found == [
-        (REFUSED, "write", Work.CHANGE, Audit.CHANGE),
-        (REFUSED, "read", Work.READ, Audit.NOTHING),
-        (REFUSED, "read", Work.READ, Audit.NOTHING),
+        (REFUSED, "write", Work.CHANGE, Effect.CHANGE),
+        (REFUSED, "read", Work.READ, Effect.NOTHING),
+        (REFUSED, "read", Work.READ, Effect.NOTHING),
     ]
     assert (REFUSED.flows, REFUSED.end_user) == (None, None)
 
@@ -78,20 +78,20 @@ def test_what_an_operation_declares_is_on_its_route() -> None:
     (route,) = router.routes
     assert isinstance(route, KeyedRoute)
     assert route.policy == Policy(limits=FLOW_IN_PATH, work=Work.CAPTURE, once=True)
-    assert (route.work, route.audit) == (Work.CAPTURE, Audit.CAPTURE)
+    assert (route.work, route.effect) == (Work.CAPTURE, Effect.CAPTURE)
 
 
 def test_every_operation_with_another_method_than_get_is_a_change_or_listed() -> None:
     others = {name for name, route in KEYED.items() if "GET" not in route.methods}
-    unchanging = {name for name in others if route_audit(name) not in {Audit.CHANGE, Audit.CAPTURE}}
+    unchanging = {name for name in others if effect_of(name) not in {Effect.CHANGE, Effect.CAPTURE}}
     assert unchanging == READS_OF_OTHER_METHODS
     assert {KEYED[name].scope for name in READS_OF_OTHER_METHODS} == {"read"}
     assert "read" not in {KEYED[name].scope for name in others - unchanging}
-    assert {route_audit(name) for name in KEYED.keys() - others} == {Audit.NOTHING, Audit.EXPORT}
+    assert {effect_of(name) for name in KEYED.keys() - others} == {Effect.NOTHING, Effect.READ}
 
 
-def route_audit(name: str) -> Audit:
-    return KEYED[name].audit
+def effect_of(name: str) -> Effect:
+    return KEYED[name].effect
 
 
 def test_the_class_of_work_fits_what_an_operation_does() -> None:
@@ -105,7 +105,9 @@ def test_what_is_declared_has_an_effect() -> None:
         policy = route.policy
         assert policy.once or policy.left_out is None, f"{name}: only stored answers leave a field out"
         assert not policy.once or route.scope in {"write", "admin"}, f"{name}: a repetition needs its scope too"
-        assert not policy.audit_ignores or route.audit is Audit.CHANGE, f"{name}: no other entry names the body's ids"
+        assert not policy.without_effect or route.effect is Effect.CHANGE, (
+            f"{name}: no other entry names the body's ids"
+        )
         assert policy.location or route.status_code == 201, f"{name}: only a 201 has a Location"
 
 
@@ -117,4 +119,4 @@ def test_what_views_declare_has_an_effect() -> None:
         assert "recorded_as" not in declared or route.methods == {"POST"}, f"{route.path}: a page changes nothing"
     names = {name for route in views if (name := vars(route.endpoint).get("recorded_as"))}
     assert len(names) > 5
-    assert {route_audit(name) for name in names} == {Audit.CHANGE}
+    assert {effect_of(name) for name in names} == {Effect.CHANGE}

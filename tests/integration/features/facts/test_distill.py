@@ -24,10 +24,10 @@ from memorybase.features.facts.job import DISTILL, Outcome, distil_next
 from memorybase.features.facts.manage import FactView
 from memorybase.features.facts.models import Distillation, Fact, FactSource
 from memorybase.features.facts.recall import FactQuery, recall
+from memorybase.features.retention import forgetting, passes
 from memorybase.memory_bases import preparation
 from memorybase.models import MemoryBase, Message, Session
 from memorybase.operations import sweeper
-from memorybase.retention import forgetting, passes
 from memorybase.services import Services
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits, flows

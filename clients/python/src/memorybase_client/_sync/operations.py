@@ -2373,148 +2373,6 @@ class Operations(Transport):
         )
         return self._call(call, models.SearchAnswer)
 
-    def preview_retention(
-        self,
-        *,
-        memory_base_id: str | UUID | None = None,
-        retain_days: int | None = None,
-        flow_id: str | UUID | None = None,
-    ) -> models.RetentionPreviews:
-        """Count what the rules would delete now. Nothing is changed.
-
-        memory_base_id: The rule of this memory base alone. Not together with `flow_id`.
-        retain_days: As if the flow or the memory base had this rule; requires `flow_id` or `memory_base_id`.
-        flow_id: A UUID, or the caller's id.
-        """
-        call = Call(
-            "GET",
-            "/retention/preview",
-            params={"memory_base_id": memory_base_id, "retain_days": retain_days, "flow_id": flow_id},
-        )
-        return self._call(call, models.RetentionPreviews)
-
-    def list_retention_passes(
-        self,
-        *,
-        page: int | None = None,
-        size: int | None = None,
-        offset: int | None = None,
-        cursor: str | None = None,
-        flow_id: str | UUID | None = None,
-    ) -> Listing[models.RetentionPassView, models.Page[models.RetentionPassView]]:
-        """List the receipts of what expired, newest first, also of flows that are deleted by now.
-
-        page: Number of the page, from 1. Not together with `cursor`.
-        size: Maximum items of a page.
-        offset: Added to the position where the page starts.
-        cursor: next_cursor of the previous page; stable under changes.
-        flow_id: A UUID, or the caller's id.
-        """
-        call = Call(
-            "GET",
-            "/retention/passes",
-            params={"page": page, "size": size, "offset": offset, "cursor": cursor, "flow_id": flow_id},
-        )
-        return self._listing(call, models.Page[models.RetentionPassView])
-
-    def list_erasures(
-        self,
-        *,
-        end_user_id: str | UUID | None = None,
-        page: int | None = None,
-        size: int | None = None,
-        offset: int | None = None,
-        cursor: str | None = None,
-    ) -> Listing[models.ErasureReceipt, models.Page[models.ErasureReceipt]]:
-        """List the receipts of erased end users and deleted sessions, newest first.
-
-        end_user_id: The person that sessions or chats belong to; only what belongs to them.
-        page: Number of the page, from 1. Not together with `cursor`.
-        size: Maximum items of a page.
-        offset: Added to the position where the page starts.
-        cursor: next_cursor of the previous page; stable under changes.
-        """
-        call = Call(
-            "GET",
-            "/erasures",
-            params={"end_user_id": end_user_id, "page": page, "size": size, "offset": offset, "cursor": cursor},
-        )
-        return self._listing(call, models.Page[models.ErasureReceipt])
-
-    def get_erasure(self, erasure_id: str | UUID) -> models.ErasureReceipt:
-        """Read the receipt of an erasure.
-
-        erasure_id: The UUID of the receipt.
-        """
-        call = Call("GET", f"/erasures/{segment(erasure_id, 'erasure_id')}")
-        return self._call(call, models.ErasureReceipt)
-
-    def list_holds(
-        self,
-        *,
-        end_user_id: str | UUID | None = None,
-        page: int | None = None,
-        size: int | None = None,
-        offset: int | None = None,
-        cursor: str | None = None,
-        flow_id: str | UUID | None = None,
-    ) -> Listing[models.HoldView, models.Page[models.HoldView]]:
-        """List the legal holds, oldest first.
-
-        end_user_id: The person that sessions or chats belong to; only what belongs to them.
-        page: Number of the page, from 1. Not together with `cursor`.
-        size: Maximum items of a page.
-        offset: Added to the position where the page starts.
-        cursor: next_cursor of the previous page; stable under changes.
-        flow_id: A UUID, or the caller's id.
-        """
-        call = Call(
-            "GET",
-            "/holds",
-            params={
-                "end_user_id": end_user_id,
-                "page": page,
-                "size": size,
-                "offset": offset,
-                "cursor": cursor,
-                "flow_id": flow_id,
-            },
-        )
-        return self._listing(call, models.Page[models.HoldView])
-
-    def place_hold(
-        self,
-        *,
-        flow_id: str | UUID | None = None,
-        session_id: str | UUID | None = None,
-        end_user_id: str | UUID | None = None,
-        reason: str | None = None,
-    ) -> models.HoldView:
-        """Place a legal hold on a flow, on one session of it, or on an end user in all flows. Until it is lifted,
-        retention leaves everything of it, and each deletion of any of it is 409 `legal_hold`.
-
-        flow_id: The flow: a UUID or the caller's id. Not together with `end_user_id`.
-        session_id: One session of the flow; by default the whole flow.
-        end_user_id: The person whose sessions and chats are held, in all flows, future ones too.
-        reason: Why, for people.
-        """
-        call = Call(
-            "POST",
-            "/holds",
-            content=json_of(
-                {"flow_id": flow_id, "session_id": session_id, "end_user_id": end_user_id, "reason": reason}
-            ),
-        )
-        return self._call(call, models.HoldView)
-
-    def lift_hold(self, hold_id: str | UUID) -> None:
-        """Lift a legal hold. What only it kept can be deleted again, and expires with the next pass.
-
-        hold_id: The UUID of the hold.
-        """
-        call = Call("DELETE", f"/holds/{segment(hold_id, 'hold_id')}")
-        self._call_empty(call)
-
     def retrieve_knowledge(
         self,
         *,
@@ -2779,57 +2637,6 @@ class Operations(Transport):
         call = Call("GET", "/usage", params={"key_id": key_id})
         return self._call(call, models.Usage)
 
-    def list_audit_entries(
-        self,
-        *,
-        key_id: str | UUID | None = None,
-        operation: str | None = None,
-        kind: Literal["change", "read", "denied", "prune"] | None = None,
-        since: datetime | str | None = None,
-        until: datetime | str | None = None,
-        page: int | None = None,
-        size: int | None = None,
-        offset: int | None = None,
-        cursor: str | None = None,
-    ) -> Listing[models.AuditEntryView, models.Page[models.AuditEntryView]]:
-        """List changes, exports, reads on the page and refusals, newest first. No entry contains text.
-
-        key_id: Only what this API key did.
-        operation: Only operations with this in their name, such as `erase`; case does not matter.
-        kind: Only changes, reads, refusals or checkpoints.
-        since: Only entries from this time on. Inclusive, like `until`. Without a time zone: UTC.
-        until: Only entries up to this time.
-        page: Number of the page, from 1. Not together with `cursor`.
-        size: Maximum items of a page.
-        offset: Added to the position where the page starts.
-        cursor: next_cursor of the previous page; stable under changes.
-        """
-        call = Call(
-            "GET",
-            "/audit",
-            params={
-                "key_id": key_id,
-                "operation": operation,
-                "kind": kind,
-                "since": since,
-                "until": until,
-                "page": page,
-                "size": size,
-                "offset": offset,
-                "cursor": cursor,
-            },
-        )
-        return self._listing(call, models.Page[models.AuditEntryView])
-
-    def export_audit_entries(self, *, after_seq: int | None = None) -> Stream[dict[str, Any]]:
-        """Export sealed entries as JSON lines, in the order of the hash chain. Continue with the last line's
-        `seq`.
-
-        after_seq: The last `seq` that you have.
-        """
-        call = Call("GET", "/audit/export", params={"after_seq": after_seq})
-        return self._lines(call)
-
     def list_workers(self) -> models.Workers:
         """List the workers of the installation, with how much each of them holds. `memorybase workers drain` stops
         one.
@@ -3000,6 +2807,199 @@ class Operations(Transport):
         """
         call = Call("POST", "/import", params={"on_conflict": on_conflict})
         return self._import(call, lines)
+
+    def preview_retention(
+        self,
+        *,
+        memory_base_id: str | UUID | None = None,
+        retain_days: int | None = None,
+        flow_id: str | UUID | None = None,
+    ) -> models.RetentionPreviews:
+        """Count what the rules would delete now. Nothing is changed.
+
+        memory_base_id: The rule of this memory base alone. Not together with `flow_id`.
+        retain_days: As if the flow or the memory base had this rule; requires `flow_id` or `memory_base_id`.
+        flow_id: A UUID, or the caller's id.
+        """
+        call = Call(
+            "GET",
+            "/retention/preview",
+            params={"memory_base_id": memory_base_id, "retain_days": retain_days, "flow_id": flow_id},
+        )
+        return self._call(call, models.RetentionPreviews)
+
+    def list_retention_passes(
+        self,
+        *,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+        flow_id: str | UUID | None = None,
+    ) -> Listing[models.RetentionPassView, models.Page[models.RetentionPassView]]:
+        """List the receipts of what expired, newest first, also of flows that are deleted by now.
+
+        page: Number of the page, from 1. Not together with `cursor`.
+        size: Maximum items of a page.
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        flow_id: A UUID, or the caller's id.
+        """
+        call = Call(
+            "GET",
+            "/retention/passes",
+            params={"page": page, "size": size, "offset": offset, "cursor": cursor, "flow_id": flow_id},
+        )
+        return self._listing(call, models.Page[models.RetentionPassView])
+
+    def list_erasures(
+        self,
+        *,
+        end_user_id: str | UUID | None = None,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+    ) -> Listing[models.ErasureReceipt, models.Page[models.ErasureReceipt]]:
+        """List the receipts of erased end users and deleted sessions, newest first.
+
+        end_user_id: The person that sessions or chats belong to; only what belongs to them.
+        page: Number of the page, from 1. Not together with `cursor`.
+        size: Maximum items of a page.
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        """
+        call = Call(
+            "GET",
+            "/erasures",
+            params={"end_user_id": end_user_id, "page": page, "size": size, "offset": offset, "cursor": cursor},
+        )
+        return self._listing(call, models.Page[models.ErasureReceipt])
+
+    def get_erasure(self, erasure_id: str | UUID) -> models.ErasureReceipt:
+        """Read the receipt of an erasure.
+
+        erasure_id: The UUID of the receipt.
+        """
+        call = Call("GET", f"/erasures/{segment(erasure_id, 'erasure_id')}")
+        return self._call(call, models.ErasureReceipt)
+
+    def list_holds(
+        self,
+        *,
+        end_user_id: str | UUID | None = None,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+        flow_id: str | UUID | None = None,
+    ) -> Listing[models.HoldView, models.Page[models.HoldView]]:
+        """List the legal holds, oldest first.
+
+        end_user_id: The person that sessions or chats belong to; only what belongs to them.
+        page: Number of the page, from 1. Not together with `cursor`.
+        size: Maximum items of a page.
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        flow_id: A UUID, or the caller's id.
+        """
+        call = Call(
+            "GET",
+            "/holds",
+            params={
+                "end_user_id": end_user_id,
+                "page": page,
+                "size": size,
+                "offset": offset,
+                "cursor": cursor,
+                "flow_id": flow_id,
+            },
+        )
+        return self._listing(call, models.Page[models.HoldView])
+
+    def place_hold(
+        self,
+        *,
+        flow_id: str | UUID | None = None,
+        session_id: str | UUID | None = None,
+        end_user_id: str | UUID | None = None,
+        reason: str | None = None,
+    ) -> models.HoldView:
+        """Place a legal hold on a flow, on one session of it, or on an end user in all flows. Until it is lifted,
+        retention leaves everything of it, and each deletion of any of it is 409 `legal_hold`.
+
+        flow_id: The flow: a UUID or the caller's id. Not together with `end_user_id`.
+        session_id: One session of the flow; by default the whole flow.
+        end_user_id: The person whose sessions and chats are held, in all flows, future ones too.
+        reason: Why, for people.
+        """
+        call = Call(
+            "POST",
+            "/holds",
+            content=json_of(
+                {"flow_id": flow_id, "session_id": session_id, "end_user_id": end_user_id, "reason": reason}
+            ),
+        )
+        return self._call(call, models.HoldView)
+
+    def lift_hold(self, hold_id: str | UUID) -> None:
+        """Lift a legal hold. What only it kept can be deleted again, and expires with the next pass.
+
+        hold_id: The UUID of the hold.
+        """
+        call = Call("DELETE", f"/holds/{segment(hold_id, 'hold_id')}")
+        self._call_empty(call)
+
+    def list_audit_entries(
+        self,
+        *,
+        key_id: str | UUID | None = None,
+        operation: str | None = None,
+        kind: Literal["change", "read", "denied", "prune"] | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+    ) -> Listing[models.AuditEntryView, models.Page[models.AuditEntryView]]:
+        """List changes, exports, reads on the page and refusals, newest first. No entry contains text.
+
+        key_id: Only what this API key did.
+        operation: Only operations with this in their name, such as `erase`; case does not matter.
+        kind: Only changes, reads, refusals or checkpoints.
+        since: Only entries from this time on. Inclusive, like `until`. Without a time zone: UTC.
+        until: Only entries up to this time.
+        page: Number of the page, from 1. Not together with `cursor`.
+        size: Maximum items of a page.
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        """
+        call = Call(
+            "GET",
+            "/audit",
+            params={
+                "key_id": key_id,
+                "operation": operation,
+                "kind": kind,
+                "since": since,
+                "until": until,
+                "page": page,
+                "size": size,
+                "offset": offset,
+                "cursor": cursor,
+            },
+        )
+        return self._listing(call, models.Page[models.AuditEntryView])
+
+    def export_audit_entries(self, *, after_seq: int | None = None) -> Stream[dict[str, Any]]:
+        """Export sealed entries as JSON lines, in the order of the hash chain. Continue with the last line's
+        `seq`.
+
+        after_seq: The last `seq` that you have.
+        """
+        call = Call("GET", "/audit/export", params={"after_seq": after_seq})
+        return self._lines(call)
 
     def list_labels(
         self,

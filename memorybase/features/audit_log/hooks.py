@@ -1,0 +1,27 @@
+"""What the core calls."""
+
+from __future__ import annotations
+
+from memorybase.extension import Hooks, Pace, Step
+from memorybase.features.audit_log import chain, recording
+from memorybase.features.audit_log.queries import IS_UNSEALED
+from memorybase.services import Services
+from memorybase.sessions.receipts import Remainder
+
+
+def _remainders(services: Services) -> list[Remainder]:
+    if services.settings.audit == "off":
+        return []
+    days = services.settings.audit_retention_days
+    until = f"for {days} days" if days else "for ever"
+    return [Remainder("audit_log", f"Ids of calls in the audit log, also the end user's, {until}.")]
+
+
+HOOKS = Hooks(
+    call_log=recording.CALL_LOG,
+    remainders=_remainders,
+    steps=(
+        Step("audit_sealed", chain.seal, Pace.DUE, is_due=IS_UNSEALED),
+        Step("audit_pruned", chain.prune, Pace.SELDOM),
+    ),
+)
