@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from memorybase_client import Client, models
 
 COLUMNS = ("flow", "memory base", "state", "sessions", "ingested", "pending", "dead letters")
+_SAMPLE = re.compile(r'^memorybase_(\w+)(?:\{\w+="(\w+)".*\})? (\S+)$', re.MULTILINE)
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, with ids.")]
 
 
@@ -80,6 +82,8 @@ def status(data_dir: DataDirOption = None, url: UrlOption = None, key: KeyOption
         if missing is not None:
             typer.echo(f"          {missing}")
         _print_holdings(client)
+        _print_installation(client)
+        _print_problems(client)
     if missing is not None:
         raise typer.Exit(1)
 
@@ -102,6 +106,26 @@ def _print_holdings(client: Client) -> None:
         f"messages  {ingested} ingested, {pending}{'+' if any(base.pending_capped for base in bases) else ''} pending, "
         f"{plural(dead, 'dead letter')}"
     )
+
+
+def _print_installation(client: Client) -> None:
+    """Processes, jobs and messages that are due, of all users; nothing for a limited key."""
+    try:
+        text = client.get_metrics()
+    except client_errors.Forbidden:
+        return
+    figures: dict[tuple[str, str], str] = defaultdict(lambda: "-")  # as long as the database does not answer
+    figures |= {(name, label): f"{float(value):.0f}" for name, label, value in _SAMPLE.findall(text)}
+    typer.echo(f"processes workers {figures['processes', 'worker']}, sweepers {figures['processes', 'sweeper']}")
+    queued, running, stuck = figures["jobs", "queued"], figures["jobs", "running"], figures["stuck_jobs", ""]
+    typer.echo(f"jobs      {queued} queued, {running} running, {stuck} stuck")
+    due, seconds = figures["pending_messages", ""], figures["oldest_pending_message_age_seconds", ""]
+    typer.echo(
+        f"due       messages {due}" + (f", the oldest captured {seconds} s ago" if due not in {"0", "-"} else "")
+    )
+
+
+def _print_problems(client: Client) -> None:
     try:
         problems = client.list_problems().problems
     except client_errors.Forbidden:  # a limited key
