@@ -12,6 +12,7 @@ import typer
 from memorybase_client import errors as client_errors
 
 from memorybase import errors
+from memorybase.cli.command import through_stack
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, plural, print_table
 from memorybase.settings import Settings
 from memorybase.stack.state import DataDir
@@ -24,15 +25,13 @@ _SAMPLE = re.compile(r'^memorybase_(\w+)(?:\{\w+="(\w+)".*\})? (\S+)$', re.MULTI
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, with ids.")]
 
 
-def list_all(
-    *, as_json: JsonOption = False, data_dir: DataDirOption = None, url: UrlOption = None, key: KeyOption = None
-) -> None:
+@through_stack
+def list_all(client: Client, *, as_json: JsonOption = False) -> None:
     """List flows and their memory bases, with counts and state."""
-    with connect(data_dir, url, key) as client:
-        flows = list(client.list_flows())
-        bases: dict[UUID, list[models.MemoryBaseView]] = defaultdict(list)
-        for base in client.list_memory_bases():
-            bases[base.flow_id].append(base)
+    flows = list(client.list_flows())
+    bases: dict[UUID, list[models.MemoryBaseView]] = defaultdict(list)
+    for base in client.list_memory_bases():
+        bases[base.flow_id].append(base)
     if as_json:
         typer.echo(json.dumps([_flow_as_json(flow, bases[flow.id]) for flow in flows], indent=1, ensure_ascii=False))
     elif not flows:

@@ -14,12 +14,12 @@ from memorybase_client import errors as client_errors
 from typer.testing import CliRunner
 
 from memorybase import cli, errors
-from memorybase.cli import listing, search
+from memorybase.cli import command, listing
 
 
 @pytest.fixture(autouse=True)
 def _connected(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (listing, search):
+    for module in (command, listing):
         monkeypatch.setattr(module, "connect", lambda *_: client_of(api, tries=1))
 
 
@@ -95,6 +95,12 @@ def test_a_search_needs_no_memory_base_and_shows_title_and_turns(filled: Api) ->
     (hit,) = json.loads(run("search", "berth twelve", "--top-k", "1", "--json").output)["results"]
     (message,) = [each for each in filled.get("/messages")["items"] if each["content"] == "At berth twelve."]
     assert (hit["message_id"], hit["before"][0]["content"]) == (message["id"], "Where does the boat lie?")
+
+
+def test_an_empty_query_and_two_scopes_are_refused_by_name() -> None:
+    assert str(run("search", " ").exception).startswith("QUERY must have at least one word.")
+    refused = run("search", "x", "--memory", "m", "--flow", "f").exception
+    assert str(refused).startswith("Only one of --memory and --flow can be given.")
 
 
 def test_a_search_in_a_flow_without_a_memory_base_is_an_error(filled: Api) -> None:
