@@ -20,6 +20,8 @@ from memorybase import errors
 from memorybase.models import UtcDateTime
 
 Item = TypeVar("Item")
+Value = TypeVar("Value")
+Condition = sa.ColumnElement[bool]
 # A statement or row of any columns.
 AnySelect = sa.Select[*tuple[Any, ...]]
 AnyRow = sa.Row[*tuple[Any, ...]]
@@ -128,6 +130,32 @@ class Found:
 
 
 View = TypeVar("View")
+
+
+def given(value: Value | None, condition: Callable[[Value], Condition] | InstrumentedAttribute[Any]) -> list[Condition]:
+    """The condition of a filter's value, that a column has it if a column is named; none without a value."""
+    if value is None:
+        return []
+    return [condition == value if isinstance(condition, InstrumentedAttribute) else condition(value)]
+
+
+def within(column: InstrumentedAttribute[Any], since: datetime | None, until: datetime | None) -> list[Condition]:
+    """From `since` to `until`, both inclusive; None: without that bound."""
+    return [*given(since, lambda at: column >= at), *given(until, lambda at: column <= at)]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A list: its rows, their order, and a cheaper statement with the same rows to count them."""
+
+    rows: AnySelect
+    order: Keyset
+    counting: AnySelect | None = None  # else the last column of the order, from the same tables
+
+    def page(self, db: OrmSession, request: PageRequest, *conditions: Condition) -> Found:
+        """One page of the rows that match."""
+        counting = self.rows.with_only_columns(self.order.columns[-1]) if self.counting is None else self.counting
+        return fetch_page(db, self.rows.where(*conditions), counting.where(*conditions), self.order, request)
 
 
 def fetch_page(

@@ -11,7 +11,17 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page, scan_page
+from memorybase.database.paging import (
+    AnyRow,
+    AnySelect,
+    Found,
+    Keyset,
+    PageRequest,
+    fetch_page,
+    given,
+    scan_page,
+    within,
+)
 from memorybase.models import (
     Flow,
     Message,
@@ -50,18 +60,18 @@ def sessions_page(
     db: OrmSession, user_id: UUID, wanted: SessionFilter, text: TextFilter | None, request: PageRequest
 ) -> Found:
     """The ids of a page of sessions."""
-    conditions = [own_flow(user_id), Session.deleted_at.is_(None)]
-    if wanted.flow_id is not None:
-        conditions.append(Session.flow_id == wanted.flow_id)
-    if wanted.end_user_id is not None:
-        conditions.append(Session.end_user_id == wanted.end_user_id)
-    if wanted.since is not None:
-        conditions.append(Session.last_captured_at >= wanted.since)
-    if wanted.until is not None:
-        conditions.append(Session.last_captured_at <= wanted.until)
-    if wanted.without_planned:
-        conditions.append(Session.id.not_in(sa.select(PlannedDeletion.session_uuid)))
-    statement = sa.select(Session.id).join(Flow, Flow.id == Session.flow_id).where(*conditions)
+    statement = (
+        sa.select(Session.id)
+        .join(Flow, Flow.id == Session.flow_id)
+        .where(
+            own_flow(user_id),
+            Session.deleted_at.is_(None),
+            *given(wanted.flow_id, Session.flow_id),
+            *given(wanted.end_user_id, Session.end_user_id),
+            *within(Session.last_captured_at, wanted.since, wanted.until),
+            *([Session.id.not_in(sa.select(PlannedDeletion.session_uuid))] if wanted.without_planned else []),
+        )
+    )
     keep = [] if text is None else [text.for_sessions(db)]
     if wanted.state is not None:
         statement = statement.where(*may_be(wanted.state, Session))

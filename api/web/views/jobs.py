@@ -173,13 +173,17 @@ async def _values(visit: Visit) -> dict[str, Any]:
     memory, cause = _uuid(asked.get("memory", "")), asked.get("cause") or None
     state = asked.get("state", "")
     found = await visit.read(groups.group_dead_letters, DeadLetterFilter(memory_base_id=memory, cause=cause))
-    running = await visit.read(work.list_jobs, memory, PageRequest(size=PAGE), state=JobState.RUNNING)
-    queued = await visit.read(work.list_jobs, memory, PageRequest(size=PAGE), state=JobState.QUEUED)
+    running = await visit.read(
+        work.list_jobs, JobFilter(memory_base_id=memory, state=JobState.RUNNING), PageRequest(size=PAGE)
+    )
+    queued = await visit.read(
+        work.list_jobs, JobFilter(memory_base_id=memory, state=JobState.QUEUED), PageRequest(size=PAGE)
+    )
     listed, cursor = [*running.items, *queued.items], asked.get("cursor") or None
     total, following = running.total + queued.total, None
     if tab == "all":
-        wanted = JobState(state) if state in set(JobState) else None
-        page = await visit.read(work.list_jobs, memory, PageRequest(size=PAGE, cursor=cursor), state=wanted)
+        wanted = JobFilter(memory_base_id=memory, state=JobState(state) if state in set(JobState) else None)
+        page = await visit.read(work.list_jobs, wanted, PageRequest(size=PAGE, cursor=cursor))
         listed, total, following = page.items, page.total, page.next_cursor
     ids = [each.id for each in listed if each.state == JobState.RUNNING]
     workers = await visit.read(work.workers_of, ids) if ids and visit.may("admin") else {}
