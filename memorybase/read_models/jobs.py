@@ -159,8 +159,7 @@ def jobs_pending(active: Mapping[str, int], targets: Mapping[str, int]) -> bool:
 
 def _job(row: AnyRow) -> JobView:
     job: IngestionJob = row.IngestionJob
-    kind, state = JobKind(job.kind), JobState(job.state)
-    return view_of(JobView, job, kind=kind, state=state, memory_base_name=row.memory_base_name, flow_id=row.flow_id)
+    return view_of(JobView, job, row, kind=JobKind(job.kind), state=JobState(job.state))
 
 
 def dead_letter_view(row: AnyRow) -> DeadLetterView:
@@ -169,8 +168,7 @@ def dead_letter_view(row: AnyRow) -> DeadLetterView:
     return view_of(
         DeadLetterView,
         letter,
-        memory_base_name=row.memory_base_name,
-        session_id=row.session_id,
+        row,
         message=None if row.Message is None else message_view(row),
         error=DeadLetterError(letter.error_code, letter.error),
     )
