@@ -68,7 +68,7 @@ def _taken(group: type[Any], given: dict[str, Any]) -> Any:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class PrintedList:
     """How a list is printed. A column is a field of the items, or what computes a cell of an item."""
 
     columns: Mapping[str, str | Callable[[Any], object]]

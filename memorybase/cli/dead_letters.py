@@ -9,7 +9,7 @@ import typer
 
 from memorybase import errors
 from memorybase.cli.bulk import DryRunOption, Filter, left_alone, repeat
-from memorybase.cli.command import Listing, through_stack
+from memorybase.cli.command import PrintedList, through_stack
 from memorybase.cli.memory_bases import find_memory_base
 from memorybase.cli.options import plural
 
@@ -20,7 +20,7 @@ app = typer.Typer(help="Messages that could not be embedded: list, retry, discar
 
 IdsArgument = Annotated[list[str] | None, typer.Argument(help="Ids from `dead-letters list`.", show_default=False)]
 AllOption = Annotated[bool, typer.Option("--all", help="Every dead letter of the memory base.")]
-LETTERS = Listing(
+LETTERS = PrintedList(
     columns={
         "id": "id",
         "session": "session_id",

@@ -10,7 +10,7 @@ import typer
 
 from memorybase import errors
 from memorybase.cli.bulk import DryRunOption, Filter, MemoryFilterOption, left_alone, repeat
-from memorybase.cli.command import Listing, through_stack
+from memorybase.cli.command import PrintedList, through_stack
 from memorybase.cli.memory_bases import find_memory_base
 from memorybase.cli.options import plural
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Ingestion jobs: list, retry, cancel.", no_args_is_help=True)
 
 BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)  # before every job: the API wants a filter
-JOBS = Listing(
+JOBS = PrintedList(
     columns={
         "id": "id",
         "memory": "memory_base_name",

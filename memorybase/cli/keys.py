@@ -13,7 +13,7 @@ from uuid import UUID
 import typer
 
 from memorybase import errors
-from memorybase.cli.command import Listing
+from memorybase.cli.command import PrintedList
 from memorybase.cli.options import DataDirOption
 from memorybase.stack.state import settings_in_use
 
@@ -37,7 +37,7 @@ def _limits(key: ApiKey) -> str:
     return ", ".join([*flows, *([f"end user {key.end_user_id}"] if key.end_user_id else [])]) or "-"
 
 
-KEYS = Listing(
+KEYS = PrintedList(
     columns={
         "id": "id",
         "name": "name",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memorybase import errors
-from memorybase.cli.command import Listing
+from memorybase.cli.command import PrintedList
 from memorybase.cli.options import DataDirOption, plural
 from memorybase.stack.state import settings_in_use
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memorybase.services import Services
 
 LOOK_SECONDS = 0.5
-WORKERS = Listing(
+WORKERS = PrintedList(
     columns={
         "name": "name",
         "state": "state",

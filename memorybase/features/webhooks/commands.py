@@ -10,7 +10,7 @@ import typer
 
 from memorybase import errors
 from memorybase.cli.bulk import OlderOption, ago
-from memorybase.cli.command import Listing, through_stack
+from memorybase.cli.command import PrintedList, through_stack
 from memorybase.cli.extension import Commands
 from memorybase.cli.options import plural
 
@@ -32,7 +32,7 @@ def _state(webhook: models.WebhookView) -> str:
     return "failing" if webhook.failing_since else "enabled"
 
 
-WEBHOOKS = Listing(
+WEBHOOKS = PrintedList(
     columns={
         "id": "id",
         "url": "url",
@@ -43,7 +43,7 @@ WEBHOOKS = Listing(
     },
     empty="no webhooks",
 )
-DELIVERIES = Listing(
+DELIVERIES = PrintedList(
     columns={
         "id": "id",
         "event": "event_type",

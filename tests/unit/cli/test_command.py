@@ -13,7 +13,7 @@ from memorybase_client import Client
 from typer.testing import CliRunner
 
 from memorybase.cli import command
-from memorybase.cli.command import Listing, through_stack
+from memorybase.cli.command import PrintedList, through_stack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ def test_an_invalid_option_connects_to_nothing(connected: list[Any]) -> None:
 
 def test_a_list_has_cells_by_field_and_by_function(capsys: pytest.CaptureFixture[str]) -> None:
     items = [SimpleNamespace(id=n, at=datetime(2026, 3, 2, n, tzinfo=UTC), error=None, done=n) for n in range(3)]
-    Listing(
+    PrintedList(
         columns={"id": "id", "at": "at", "error": "error", "done": lambda each: f"{each.done}/2"},
         empty="nothing",
         shown=2,
@@ -91,6 +91,6 @@ def test_a_list_has_cells_by_field_and_by_function(capsys: pytest.CaptureFixture
 
 
 def test_an_empty_list_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    Listing(columns={"id": "id"}, empty="nothing").show([])
-    Listing(columns={"id": "id"}).show([])
+    PrintedList(columns={"id": "id"}, empty="nothing").show([])
+    PrintedList(columns={"id": "id"}).show([])
     assert [line.strip() for line in capsys.readouterr().out.splitlines()] == ["nothing", "id"]
