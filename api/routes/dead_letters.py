@@ -77,7 +77,8 @@ def list_all_dead_letters(
     cause: CauseFilter = None,
 ) -> Page[DeadLetterView]:
     """List messages of all memory bases that could not be embedded, oldest first."""
-    return jobs.list_dead_letters(services, caller.user_id, memory_base_id, page, cause=cause)
+    wanted = DeadLetterFilter(memory_base_id=memory_base_id, cause=cause)
+    return jobs.list_dead_letters(services, caller.user_id, wanted, page)
 
 
 @router.get("/dead-letters/groups")

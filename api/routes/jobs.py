@@ -79,7 +79,8 @@ def list_all_jobs(
     session_id: Annotated[Identifier | None, Query(description="Only jobs of this session.")] = None,
 ) -> Page[JobView]:
     """List the jobs of all memory bases, newest first."""
-    return jobs.list_jobs(services, caller.user_id, memory_base_id, page, state=state, kind=kind, session_id=session_id)
+    wanted = JobFilter(memory_base_id=memory_base_id, session_id=session_id, state=state, kind=kind)
+    return jobs.list_jobs(services, caller.user_id, wanted, page)
 
 
 @router.post("/jobs/actions")

@@ -47,6 +47,8 @@ from memorybase.memory_bases import consistency, dead_letters, deletion, manage,
 from memorybase.memory_bases.regenerate import RegenerateResult
 from memorybase.models import ID_LENGTH, JobState
 from memorybase.queries.base_sessions import BaseSessionQuery, SessionState
+from memorybase.queries.dead_letters import DeadLetterFilter
+from memorybase.queries.job_lists import JobFilter
 from memorybase.queries.memory_base_lists import MemoryBaseOrder, MemoryBaseQuery, MemoryBaseStatus
 from memorybase.queries.session_lists import SessionOrder
 from memorybase.read_models import activity, memory_bases
@@ -324,7 +326,8 @@ def list_jobs(
     session_id: Annotated[Identifier | None, Query(description="Only jobs of this session.")] = None,
 ) -> Page[JobView]:
     """List the jobs of a memory base, newest first."""
-    return work.list_jobs(services, caller.user_id, memory_base_id, page, state=state, session_id=session_id)
+    wanted = JobFilter(memory_base_id=memory_base_id, session_id=session_id, state=state)
+    return work.list_jobs(services, caller.user_id, wanted, page)
 
 
 @router.get("/memories/{memory_base_id}/dead-letters")
@@ -333,7 +336,8 @@ def list_dead_letters(
     memory_base_id: MemoryBaseId, services: ServicesDep, caller: Reader, page: PageDep
 ) -> Page[DeadLetterView]:
     """List messages that could not be embedded, with error and attempts."""
-    return work.list_dead_letters(services, caller.user_id, memory_base_id, page)
+    wanted = DeadLetterFilter(memory_base_id=memory_base_id)
+    return work.list_dead_letters(services, caller.user_id, wanted, page)
 
 
 @router.post("/memories/{memory_base_id}/dead-letters/{dead_letter_id}/retry", status_code=202)

@@ -34,7 +34,6 @@ from memorybase.cli import (
     search,
     sign_in,
     stack,
-    top,
     workers,
 )
 from memorybase.features import EXTENSIONS
@@ -56,7 +55,6 @@ COMMANDS: dict[str, dict[str, Callable[..., object] | typer.Typer]] = {
         "demo": stack.demo,
         "status": listing.status,
         "doctor": doctor.doctor,
-        "top": top.top,
         "sign-in": sign_in.sign_in,
     },
     "Messages": {

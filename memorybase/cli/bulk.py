@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,32 +17,32 @@ if TYPE_CHECKING:
 
 UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 MemoryFilterOption = Annotated[str | None, typer.Option("--memory", help="The memory base's name.")]
-FlowOption = Annotated[str | None, typer.Option("--flow", help="The flow: its id, or yours.")]
-SessionOption = Annotated[str | None, typer.Option("--session", help="The session's id.")]
 OlderOption = Annotated[str | None, typer.Option("--older-than", help="Their age at least: 30m, 12h or 7d.")]
-NewerOption = Annotated[str | None, typer.Option("--newer-than", help="Their age at most: 30m, 12h or 7d.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Count them; change nothing.")]
 
 
-def chosen_by(
-    client: Client,
-    memory: str | None,
-    flow: str | None,
-    session: str | None,
-    older_than: str | None,
-    newer_than: str | None,
-    **others: str | None,
-) -> dict[str, Any]:
-    """The filter as fields of a request, without those that are not given."""
-    fields: dict[str, Any] = {
-        "memory_base_id": None if memory is None else find_memory_base(client, memory).id,
-        "flow_id": flow,
-        "session_id": session,
-        "until": None if older_than is None else ago(older_than, "older-than"),
-        "since": None if newer_than is None else ago(newer_than, "newer-than"),
-        **others,
-    }
-    return {name: value for name, value in fields.items() if value is not None}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which objects. `code`, of an error: each kind has an option of its own."""
+
+    memory: MemoryFilterOption = None
+    flow: Annotated[str | None, typer.Option("--flow", help="The flow: its id, or yours.")] = None
+    session: Annotated[str | None, typer.Option("--session", help="The session's id.")] = None
+    code: str | None = None
+    older_than: OlderOption = None
+    newer_than: Annotated[str | None, typer.Option("--newer-than", help="Their age at most: 30m, 12h or 7d.")] = None
+
+    def request(self, client: Client, code: str) -> dict[str, Any]:
+        """The fields of a request, without those that are not given; `code` is the name of that field there."""
+        wanted = {
+            "memory_base_id": None if self.memory is None else find_memory_base(client, self.memory).id,
+            "flow_id": self.flow,
+            "session_id": self.session,
+            "until": None if self.older_than is None else ago(self.older_than, "older-than"),
+            "since": None if self.newer_than is None else ago(self.newer_than, "newer-than"),
+            code: self.code,
+        }
+        return {name: value for name, value in wanted.items() if value is not None}
 
 
 def repeat(call: Callable[[], Any]) -> tuple[int, dict[str, int]]:

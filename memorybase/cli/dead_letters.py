@@ -2,102 +2,78 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from memorybase import errors
-from memorybase.cli.bulk import (
-    DryRunOption,
-    FlowOption,
-    MemoryFilterOption,
-    NewerOption,
-    OlderOption,
-    SessionOption,
-    chosen_by,
-    left_alone,
-    repeat,
-)
+from memorybase.cli.bulk import DryRunOption, Filter, left_alone, repeat
+from memorybase.cli.command import PrintedList, through_stack
 from memorybase.cli.memory_bases import find_memory_base
-from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, plural, print_table
+from memorybase.cli.options import plural
 
 if TYPE_CHECKING:
     from memorybase_client import Client
 
 app = typer.Typer(help="Messages that could not be embedded: list, retry, discard.", no_args_is_help=True)
 
-MemoryOption = Annotated[str, typer.Option("--memory", help="The memory base's name.")]
-CauseOption = Annotated[str | None, typer.Option("--cause", help="The error's code, as in the list.")]
 IdsArgument = Annotated[list[str] | None, typer.Argument(help="Ids from `dead-letters list`.", show_default=False)]
 AllOption = Annotated[bool, typer.Option("--all", help="Every dead letter of the memory base.")]
+LETTERS = PrintedList(
+    columns={
+        "id": "id",
+        "session": "session_id",
+        "message": "message_id",
+        "state": "state",
+        "attempts": "attempts",
+        "error": lambda each: f"{each.error.code}: {each.error.message}",
+    },
+    whole=("id", "message"),
+    empty="no dead letters",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetterFilter(Filter):
+    """Which dead letters."""
+
+    code: Annotated[str | None, typer.Option("--cause", help="The error's code, as in the list.")] = None
 
 
 @app.command("list")
-def list_(
-    *, memory: MemoryOption, data_dir: DataDirOption = None, url: UrlOption = None, key: KeyOption = None
-) -> None:
+@through_stack
+def list_(client: Client, memory: Annotated[str, typer.Option("--memory", help="The memory base's name.")]) -> None:
     """List the dead letters of a memory base, oldest first, without their text."""
-    with connect(data_dir, url, key) as client:
-        letters = list(client.list_dead_letters(find_memory_base(client, memory).id))
-    if not letters:
-        typer.echo("no dead letters")
-        return
-    rows = (
-        (
-            each.id,
-            each.session_id,
-            each.message_id,
-            each.state,
-            each.attempts,
-            f"{each.error.code}: {each.error.message}",
-        )
-        for each in letters
-    )
-    print_table(("id", "session", "message", "state", "attempts", "error"), rows, whole=("id", "message"))
+    LETTERS.show(client.list_dead_letters(find_memory_base(client, memory).id))
 
 
 @app.command()
+@through_stack
 def retry(
+    client: Client,
     ids: IdsArgument = None,
     *,
-    memory: MemoryFilterOption = None,
+    wanted: LetterFilter,
     all_: AllOption = False,
-    flow: FlowOption = None,
-    session: SessionOption = None,
-    cause: CauseOption = None,
-    older_than: OlderOption = None,
-    newer_than: NewerOption = None,
     dry_run: DryRunOption = False,
-    data_dir: DataDirOption = None,
-    url: UrlOption = None,
-    key: KeyOption = None,
 ) -> None:
     """Try again to embed these messages: named ones, all of a memory base, or those that a filter matches."""
-    with connect(data_dir, url, key) as client:
-        wanted = chosen_by(client, memory, flow, session, older_than, newer_than, cause=cause)
-        _act(client, "retry", ids, wanted, all_=all_, dry_run=dry_run)
+    _act(client, "retry", ids, wanted.request(client, "cause"), all_=all_, dry_run=dry_run)
 
 
 @app.command()
+@through_stack
 def discard(
+    client: Client,
     ids: IdsArgument = None,
     *,
-    memory: MemoryFilterOption = None,
+    wanted: LetterFilter,
     all_: AllOption = False,
-    flow: FlowOption = None,
-    session: SessionOption = None,
-    cause: CauseOption = None,
-    older_than: OlderOption = None,
-    newer_than: NewerOption = None,
     dry_run: DryRunOption = False,
-    data_dir: DataDirOption = None,
-    url: UrlOption = None,
-    key: KeyOption = None,
 ) -> None:
     """Leave these messages out of their memory bases; they stay stored, and a regenerate tries them again."""
-    with connect(data_dir, url, key) as client:
-        wanted = chosen_by(client, memory, flow, session, older_than, newer_than, cause=cause)
-        _act(client, "discard", ids, wanted, all_=all_, dry_run=dry_run)
+    _act(client, "discard", ids, wanted.request(client, "cause"), all_=all_, dry_run=dry_run)
 
 
 def _act(

@@ -13,7 +13,8 @@ from uuid import UUID
 import typer
 
 from memorybase import errors
-from memorybase.cli.options import DataDirOption, print_table
+from memorybase.cli.command import PrintedList
+from memorybase.cli.options import DataDirOption
 from memorybase.stack.state import settings_in_use
 
 if TYPE_CHECKING:
@@ -23,6 +24,33 @@ if TYPE_CHECKING:
 KeyIdArgument = Annotated[str, typer.Argument(help="The id from `keys list`.")]
 
 app = typer.Typer(help="API keys: create, list, rotate, revoke.", no_args_is_help=True)
+
+
+def _scopes(key: ApiKey) -> str:
+    from memorybase.auth.limits import scopes_of
+
+    return " ".join(scopes_of(key))
+
+
+def _limits(key: ApiKey) -> str:
+    flows = [f"flow {each}" for each in key.flow_ids or ()]
+    return ", ".join([*flows, *([f"end user {key.end_user_id}"] if key.end_user_id else [])]) or "-"
+
+
+KEYS = PrintedList(
+    columns={
+        "id": "id",
+        "name": "name",
+        "prefix": "prefix",
+        "scopes": _scopes,
+        "limits": _limits,
+        "created": "created_at",
+        "last used": "last_used_at",
+        "expires": "expires_at",
+    },
+    missing="-",
+    times="%Y-%m-%d %H:%M",
+)
 
 
 @app.command()
@@ -72,22 +100,8 @@ def rotate(
 def list_(data_dir: DataDirOption = None) -> None:
     """List the keys that are not revoked, oldest first."""
     from memorybase.auth import api_keys
-    from memorybase.auth.limits import scopes_of
 
-    services, user_id = local_user(data_dir)
-    rows = (
-        (
-            key.id,
-            key.name,
-            key.prefix,
-            " ".join(scopes_of(key)),
-            _limits(key),
-            *(f"{at:%Y-%m-%d %H:%M}" if at else "-" for at in (key.created_at, key.last_used_at, key.expires_at)),
-        )
-        for key in api_keys.list_keys(services, user_id)
-    )
-    columns = ("id", "name", "prefix", "scopes", "limits", "created", "last used", "expires")
-    print_table(columns, rows, whole=("id",))
+    KEYS.show(api_keys.list_keys(*local_user(data_dir)))
 
 
 @app.command()
@@ -109,11 +123,6 @@ def parsed_id(key_id: str) -> UUID:
         raise errors.InvalidRequest(
             "A key's id must be a UUID. List them with: memorybase keys list", value=key_id
         ) from None
-
-
-def _limits(key: ApiKey) -> str:
-    flows = [f"flow {each}" for each in key.flow_ids or ()]
-    return ", ".join([*flows, *([f"end user {key.end_user_id}"] if key.end_user_id else [])]) or "-"
 
 
 @contextmanager

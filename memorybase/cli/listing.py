@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
@@ -11,6 +12,7 @@ import typer
 from memorybase_client import errors as client_errors
 
 from memorybase import errors
+from memorybase.cli.command import through_stack
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, plural, print_table
 from memorybase.settings import Settings
 from memorybase.stack.state import DataDir
@@ -19,18 +21,17 @@ if TYPE_CHECKING:
     from memorybase_client import Client, models
 
 COLUMNS = ("flow", "memory base", "state", "sessions", "ingested", "pending", "dead letters")
+_SAMPLE = re.compile(r'^memorybase_(\w+)(?:\{\w+="(\w+)".*\})? (\S+)$', re.MULTILINE)
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, with ids.")]
 
 
-def list_all(
-    *, as_json: JsonOption = False, data_dir: DataDirOption = None, url: UrlOption = None, key: KeyOption = None
-) -> None:
+@through_stack
+def list_all(client: Client, *, as_json: JsonOption = False) -> None:
     """List flows and their memory bases, with counts and state."""
-    with connect(data_dir, url, key) as client:
-        flows = list(client.list_flows())
-        bases: dict[UUID, list[models.MemoryBaseView]] = defaultdict(list)
-        for base in client.list_memory_bases():
-            bases[base.flow_id].append(base)
+    flows = list(client.list_flows())
+    bases: dict[UUID, list[models.MemoryBaseView]] = defaultdict(list)
+    for base in client.list_memory_bases():
+        bases[base.flow_id].append(base)
     if as_json:
         typer.echo(json.dumps([_flow_as_json(flow, bases[flow.id]) for flow in flows], indent=1, ensure_ascii=False))
     elif not flows:
@@ -80,6 +81,8 @@ def status(data_dir: DataDirOption = None, url: UrlOption = None, key: KeyOption
         if missing is not None:
             typer.echo(f"          {missing}")
         _print_holdings(client)
+        _print_installation(client)
+        _print_problems(client)
     if missing is not None:
         raise typer.Exit(1)
 
@@ -102,6 +105,26 @@ def _print_holdings(client: Client) -> None:
         f"messages  {ingested} ingested, {pending}{'+' if any(base.pending_capped for base in bases) else ''} pending, "
         f"{plural(dead, 'dead letter')}"
     )
+
+
+def _print_installation(client: Client) -> None:
+    """Processes, jobs and messages that are due, of all users; nothing for a limited key."""
+    try:
+        text = client.get_metrics()
+    except client_errors.Forbidden:
+        return
+    figures: dict[tuple[str, str], str] = defaultdict(lambda: "-")  # as long as the database does not answer
+    figures |= {(name, label): f"{float(value):.0f}" for name, label, value in _SAMPLE.findall(text)}
+    typer.echo(f"processes workers {figures['processes', 'worker']}, sweepers {figures['processes', 'sweeper']}")
+    queued, running, stuck = figures["jobs", "queued"], figures["jobs", "running"], figures["stuck_jobs", ""]
+    typer.echo(f"jobs      {queued} queued, {running} running, {stuck} stuck")
+    due, seconds = figures["pending_messages", ""], figures["oldest_pending_message_age_seconds", ""]
+    typer.echo(
+        f"due       messages {due}" + (f", the oldest captured {seconds} s ago" if due not in {"0", "-"} else "")
+    )
+
+
+def _print_problems(client: Client) -> None:
     try:
         problems = client.list_problems().problems
     except client_errors.Forbidden:  # a limited key

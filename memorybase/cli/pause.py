@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memorybase import errors
+from memorybase.cli.command import through_stack
 from memorybase.cli.memory_bases import find_memory_base
-from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, plural
+from memorybase.cli.options import plural
 
 if TYPE_CHECKING:
     from memorybase_client import Client, models
@@ -22,17 +23,10 @@ SinceOption = Annotated[
 ]
 
 
-def pause(
-    *,
-    memory: MemoryOption = None,
-    all_: AllOption = False,
-    data_dir: DataDirOption = None,
-    url: UrlOption = None,
-    key: KeyOption = None,
-) -> None:
+@through_stack
+def pause(client: Client, *, memory: MemoryOption = None, all_: AllOption = False) -> None:
     """Hold the ingestion of a memory base back, or of all for maintenance. Captures and searches go on."""
-    with connect(data_dir, url, key) as client:
-        changed = _set_paused(client, memory, all_=all_, paused=True)
+    changed = _set_paused(client, memory, all_=all_, paused=True)
     typer.echo(f"paused {plural(len(changed), 'memory base')}; jobs that run now end")
     times = [each.paused_at for each in changed if each.paused_at is not None]
     if all_ and times:
@@ -40,18 +34,12 @@ def pause(
         typer.echo(f"resume them: memorybase resume --all --paused-since {since}")
 
 
+@through_stack
 def resume(
-    *,
-    memory: MemoryOption = None,
-    all_: AllOption = False,
-    paused_since: SinceOption = None,
-    data_dir: DataDirOption = None,
-    url: UrlOption = None,
-    key: KeyOption = None,
+    client: Client, *, memory: MemoryOption = None, all_: AllOption = False, paused_since: SinceOption = None
 ) -> None:
     """Resume the ingestion of a memory base, or of all that are paused."""
-    with connect(data_dir, url, key) as client:
-        changed = _set_paused(client, memory, all_=all_, paused=False, since=paused_since)
+    changed = _set_paused(client, memory, all_=all_, paused=False, since=paused_since)
     waiting = sum(each.pending_messages for each in changed)
     typer.echo(f"resumed {plural(len(changed), 'memory base')}; {plural(waiting, 'message')} pending")
 

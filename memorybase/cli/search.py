@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from uuid import UUID
 
@@ -11,8 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from memorybase import errors
+from memorybase.cli.command import through_stack
 from memorybase.cli.memory_bases import find_memory_base
-from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, table_console
+from memorybase.cli.options import table_console
 
 if TYPE_CHECKING:
     from memorybase_client import Client, models
@@ -21,7 +23,19 @@ TURN_CHARS = 120  # of a turn around a result
 SESSION_CHARS = 24
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a search returns: fields of the request."""
+
+    top_k: Annotated[int, typer.Option("--top-k", help="Maximum results.", min=1, max=100)] = 5
+    mode: Annotated[Literal["hybrid", "keyword", "dense"], typer.Option(help="hybrid, keyword or dense.")] = "hybrid"
+    neighbors: Annotated[int, typer.Option(help="Turns to show before and after each result.", min=0, max=5)] = 1
+    facts: Annotated[bool, typer.Option("--facts", help="Also print facts that a model derived.")] = False
+
+
+@through_stack
 def search(
+    client: Client,
     query: Annotated[str, typer.Argument(help="What to look for.")],
     *,
     memory: Annotated[
@@ -30,30 +44,23 @@ def search(
     flow: Annotated[
         str | None, typer.Option(help="Only the memory bases of this flow. (default: all)", show_default=False)
     ] = None,
-    top_k: Annotated[int, typer.Option("--top-k", help="Maximum results.", min=1, max=100)] = 5,
-    mode: Annotated[Literal["hybrid", "keyword", "dense"], typer.Option(help="hybrid, keyword or dense.")] = "hybrid",
-    neighbors: Annotated[int, typer.Option(help="Turns to show before and after each result.", min=0, max=5)] = 1,
-    facts: Annotated[bool, typer.Option("--facts", help="Also print facts that a model derived.")] = False,
+    wanted: Wanted,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with ids and whole messages.")] = False,
-    data_dir: DataDirOption = None,
-    url: UrlOption = None,
-    key: KeyOption = None,
 ) -> None:
     """Search messages and print the results, best first, with the turns around them."""
     if not query.strip():
         raise errors.InvalidRequest("QUERY must have at least one word.", field="QUERY")
     if memory is not None and flow is not None:
         raise errors.InvalidRequest("Only one of --memory and --flow can be given.", field="--flow")
-    options: dict[str, Any] = {"query": query, "top_k": top_k, "mode": mode, "facts": facts, "neighbors": neighbors}
-    with connect(data_dir, url, key) as client:
-        if memory is not None:
-            found = client.search_memory_base(find_memory_base(client, memory).id, **options)
-        elif flow is not None:
-            _check_searchable(client, flow)
-            found = client.search_flow(flow_id=flow, **options)
-        else:
-            found = client.search_flow(all=True, **options)
-        titles = {} if as_json else _titles(client, found.results)
+    options: dict[str, Any] = {"query": query, **asdict(wanted)}
+    if memory is not None:
+        found = client.search_memory_base(find_memory_base(client, memory).id, **options)
+    elif flow is not None:
+        _check_searchable(client, flow)
+        found = client.search_flow(flow_id=flow, **options)
+    else:
+        found = client.search_flow(all=True, **options)
+    titles = {} if as_json else _titles(client, found.results)
     if as_json:
         typer.echo(found.model_dump_json(indent=1))
         return
@@ -64,7 +71,7 @@ def search(
     if found.facts:
         typer.echo("\nfacts that a model derived:")
         table_console().print(table_of_facts(found.facts))
-    elif facts:
+    elif wanted.facts:
         typer.echo("no facts")
 
 

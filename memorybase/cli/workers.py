@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memorybase import errors
-from memorybase.cli.options import DataDirOption, plural, print_table
+from memorybase.cli.command import PrintedList
+from memorybase.cli.options import DataDirOption, plural
 from memorybase.stack.state import settings_in_use
 
 if TYPE_CHECKING:
@@ -16,6 +17,20 @@ if TYPE_CHECKING:
     from memorybase.services import Services
 
 LOOK_SECONDS = 0.5
+WORKERS = PrintedList(
+    columns={
+        "name": "name",
+        "state": "state",
+        "jobs": "jobs",
+        "messages": "messages",
+        "oldest job": "oldest_job_at",
+        "started": "started_at",
+        "last seen": "last_seen_at",
+    },
+    whole=("name",),
+    missing="-",
+    empty="no workers",
+)
 app = typer.Typer(help="The workers: what each of them holds; drain one.", no_args_is_help=True)
 
 
@@ -24,24 +39,7 @@ def list_(*, data_dir: DataDirOption = None) -> None:
     """List the workers with the jobs that they hold. One that was killed is listed for a day."""
     from memorybase.operations import workers
 
-    found = workers.list_workers(_services(data_dir)).items
-    if not found:
-        typer.echo("no workers")
-        return
-    rows = (
-        (
-            each.name,
-            each.state,
-            each.jobs,
-            each.messages,
-            *(
-                f"{at:%Y-%m-%d %H:%M:%S}" if at else "-"
-                for at in (each.oldest_job_at, each.started_at, each.last_seen_at)
-            ),
-        )
-        for each in found
-    )
-    print_table(("name", "state", "jobs", "messages", "oldest job", "started", "last seen"), rows, whole=("name",))
+    WORKERS.show(workers.list_workers(_services(data_dir)).items)
 
 
 @app.command()

@@ -20,6 +20,8 @@ from memorybase import errors
 from memorybase.models import UtcDateTime
 
 Item = TypeVar("Item")
+Value = TypeVar("Value")
+Condition = sa.ColumnElement[bool]
 # A statement or row of any columns.
 AnySelect = sa.Select[*tuple[Any, ...]]
 AnyRow = sa.Row[*tuple[Any, ...]]
@@ -128,6 +130,44 @@ class Found:
 
 
 View = TypeVar("View")
+
+
+def given(value: Value | None, condition: Callable[[Value], Condition] | InstrumentedAttribute[Any]) -> list[Condition]:
+    """The condition for a filter's value: that the column equals it, or what the function returns. Empty for None."""
+    if value is None:
+        return []
+    return [condition == value if isinstance(condition, InstrumentedAttribute) else condition(value)]
+
+
+def within(column: InstrumentedAttribute[Any], since: datetime | None, until: datetime | None) -> list[Condition]:
+    """The conditions for a time from `since` to `until`, both inclusive. None means no bound."""
+    return [*given(since, lambda at: column >= at), *given(until, lambda at: column <= at)]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A list: its rows, their order, and a cheaper statement with the same rows to count them (default: the last
+    column of the order, from the same tables)."""
+
+    rows: AnySelect
+    order: Keyset
+    counting: AnySelect | None = None
+
+    def page(
+        self,
+        db: OrmSession,
+        request: PageRequest,
+        *conditions: Condition,
+        keep: Sequence[Condition] = (),
+        chunks: Sequence[int] = (),
+    ) -> Found:
+        """One page of the rows that match. `keep`: further conditions, which no index answers; `chunks`: see
+        `scan_page`."""
+        if keep:
+            rows = self.rows.where(*conditions)
+            return scan_page(db, rows, self.order, request, sa.and_(*keep), chunks=chunks)
+        counting = self.rows.with_only_columns(self.order.columns[-1]) if self.counting is None else self.counting
+        return fetch_page(db, self.rows.where(*conditions), counting.where(*conditions), self.order, request)
 
 
 def fetch_page(

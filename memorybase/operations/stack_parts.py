@@ -23,6 +23,7 @@ from memorybase.operations import health
 from memorybase.operations.health import Part, part_names
 from memorybase.queries import heartbeats, statistics
 from memorybase.queries.store_health import heartbeat_of
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 from memorybase.settings import Settings
 from memorybase.vector_stores import VECTOR_STORES
@@ -171,20 +172,8 @@ class _Watch:
             else:
                 self._away_since.setdefault(name, seen.since or started)
             since = self._away_since.get(name)
-        words, part = WORDS[name], seen.part
-        return PartView(
-            name=name,
-            label=words.label,
-            purpose=words.purpose,
-            stops=words.stops,
-            command=command_for(services.settings, name),
-            ok=part.ok,
-            problem=part.problem,
-            since=since,
-            latency_seconds=part.latency_seconds,
-            alive=part.alive,
-            age_seconds=part.age_seconds,
-        )
+        command = command_for(services.settings, name)
+        return view_of(PartView, WORDS[name], seen.part, name=name, command=command, since=since)
 
 
 def _check(services: Services, name: str) -> _Seen:

@@ -14,6 +14,7 @@ from memorybase import deadlines, errors
 from memorybase.database import clock
 from memorybase.models import Heartbeat
 from memorybase.queries import heartbeats
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 
 
@@ -70,17 +71,8 @@ def list_workers(services: Services) -> Workers:
 def _view(worker: Heartbeat, fresh: datetime, held: Mapping[str, heartbeats.HeldJobs]) -> WorkerView:
     state = WorkerState.RUNNING if worker.draining_at is None else WorkerState.DRAINING
     holds = held.get(worker.name, heartbeats.NOTHING_HELD)
-    return WorkerView(
-        name=worker.name,
-        state=state if worker.beat_at >= fresh else WorkerState.LOST,
-        started_at=worker.started_at,
-        last_seen_at=worker.beat_at,
-        drain_requested_at=worker.drain_requested_at,
-        draining_at=worker.draining_at,
-        jobs=holds.jobs,
-        messages=holds.messages,
-        oldest_job_at=holds.oldest_job_at,
-    )
+    state = state if worker.beat_at >= fresh else WorkerState.LOST
+    return view_of(WorkerView, worker, holds, state=state, last_seen_at=worker.beat_at)
 
 
 def request_drain(services: Services, name: str) -> str:

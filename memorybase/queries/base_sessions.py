@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 from sqlalchemy.orm import aliased
 
-from memorybase.database.paging import AnySelect, Found, Keyset, PageRequest, fetch_page
+from memorybase.database.paging import AnySelect, Found, Keyset, PageRequest, fetch_page, given
 from memorybase.models import (
     IS_FAILED,
     Capture,
@@ -124,16 +124,14 @@ def _base_sessions(base: Base, capture: Capture) -> AnySelect:
 
 
 def _session_conditions(base: Base, capture: Capture, query: BaseSessionQuery) -> list[sa.ColumnElement[bool]]:
-    conditions = [Session.flow_id == base.flow_id, Session.deleted_at.is_(None)]
-    if query.end_user_id is not None:
-        conditions.append(Session.end_user_id == query.end_user_id)
-    if query.without_planned:
-        conditions.append(Session.id.not_in(sa.select(PlannedDeletion.session_uuid)))
-    if query.text is not None:
-        conditions.append(contains(query.text, *NAMES))
-    if query.state is not None:
-        conditions += _in_state(base, capture, query.state)
-    return conditions
+    return [
+        Session.flow_id == base.flow_id,
+        Session.deleted_at.is_(None),
+        *given(query.end_user_id, Session.end_user_id),
+        *([Session.id.not_in(sa.select(PlannedDeletion.session_uuid))] if query.without_planned else []),
+        *given(query.text, lambda text: contains(text, *NAMES)),
+        *given(query.state, lambda state: sa.and_(*_in_state(base, capture, state))),
+    ]
 
 
 def _in_state(base: Base, capture: Capture, state: SessionState) -> list[sa.ColumnElement[bool]]:

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import records
 from memorybase.database.batches import pages
-from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
+from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, Listing, PageRequest, given, within
 from memorybase.database.upsert import core, insert
 from memorybase.models import DeadLetter, Flow, MemoryBase, Message, Session, SessionProgress
 from memorybase.queries.cursors import ProgressRow
@@ -60,8 +60,6 @@ _CLEAR = sa.delete(core(DeadLetter)).where(
     core(DeadLetter).c.progress_id == sa.bindparam("progress_id"),
     core(DeadLetter).c.message_id.in_(sa.bindparam("ids", expanding=True)),
 )
-
-_DEAD_LETTERS = Keyset("dead-letters", (DeadLetter.created_at, DeadLetter.id))
 
 
 def settled_dead_letters(db: OrmSession, progress_id: UUID, ids: Collection[UUID]) -> set[tuple[UUID, int]]:
@@ -162,21 +160,15 @@ def is_shown(user_id: UUID) -> sa.ColumnElement[bool]:
 
 def matching(db: OrmSession, user_id: UUID, wanted: DeadLetterFilter) -> list[sa.ColumnElement[bool]]:
     """The conditions of a filter, on DeadLetter joined to MemoryBase, SessionProgress and outer joined to Message."""
-    conditions = [is_shown(user_id)]
-    if wanted.ids is not None:
-        conditions.append(DeadLetter.id.in_(wanted.ids))
-    if wanted.memory_base_id is not None:
-        conditions.append(DeadLetter.memory_base_id == wanted.memory_base_id)
-    if wanted.cause is not None:
-        conditions.append(DeadLetter.error_code == wanted.cause)
-    if wanted.flow_id is not None:
-        conditions.append(MemoryBase.flow_id == wanted.flow_id)
-    if wanted.session_id is not None:
-        conditions.append(SessionProgress.session_id == wanted.session_id)
-    if wanted.since is not None:
-        conditions.append(DeadLetter.created_at >= wanted.since)
-    if wanted.until is not None:
-        conditions.append(DeadLetter.created_at <= wanted.until)
+    conditions = [
+        is_shown(user_id),
+        *given(wanted.ids, DeadLetter.id.in_),
+        *given(wanted.memory_base_id, DeadLetter.memory_base_id),
+        *given(wanted.cause, DeadLetter.error_code),
+        *given(wanted.flow_id, MemoryBase.flow_id),
+        *given(wanted.session_id, SessionProgress.session_id),
+        *within(DeadLetter.created_at, wanted.since, wanted.until),
+    ]
     if wanted.alike:
         pairs = db.execute(
             joined(sa.select(DeadLetter.error_code, message_text.label("text")).distinct()).where(
@@ -195,6 +187,23 @@ def joined(statement: AnySelect) -> AnySelect:
         .join(SessionProgress, SessionProgress.id == DeadLetter.progress_id)
         .outerjoin(Message, Message.id == DeadLetter.message_id)
     )
+
+
+_ROWS = joined(
+    sa.select(
+        DeadLetter,
+        MemoryBase.name.label("memory_base_name"),
+        SessionProgress.session_id,
+        Message,
+        Session.end_user_id,
+        sa.null().label("ingested"),
+    )
+).outerjoin(
+    Session, sa.and_(Session.flow_id == SessionProgress.flow_id, Session.session_id == SessionProgress.session_id)
+)
+_DEAD_LETTERS = Listing(
+    _ROWS, Keyset("dead-letters", (DeadLetter.created_at, DeadLetter.id)), joined(sa.select(DeadLetter.id))
+)
 
 
 def _has_cause_and_text(code: str, text: str | None) -> sa.ColumnElement[bool]:
@@ -247,13 +256,11 @@ def lock_dead_letters(db: OrmSession, base_id: UUID, ids: Collection[UUID]) -> l
 
 def dead_letters_page(db: OrmSession, user_id: UUID, wanted: DeadLetterFilter, request: PageRequest) -> Found:
     """The message is null if it was deleted since."""
-    conditions = matching(db, user_id, wanted)
-    counting = joined(sa.select(DeadLetter.id)).where(*conditions)
-    return fetch_page(db, _dead_letters().where(*conditions), counting, _DEAD_LETTERS, request)
+    return _DEAD_LETTERS.page(db, request, *matching(db, user_id, wanted))
 
 
 def dead_letters_of_ids(db: OrmSession, user_id: UUID, ids: Collection[UUID]) -> Sequence[AnyRow]:
-    return db.execute(_dead_letters().where(is_shown(user_id), DeadLetter.id.in_(ids))).all()
+    return db.execute(_ROWS.where(is_shown(user_id), DeadLetter.id.in_(ids))).all()
 
 
 def dead_letter_causes(db: OrmSession, user_id: UUID, wanted: DeadLetterFilter) -> Sequence[AnyRow]:
@@ -295,16 +302,3 @@ def _counts() -> tuple[sa.ColumnElement[Any], ...]:
         sa.func.count(DeadLetter.progress_id.distinct()).label("sessions"),
         sa.func.min(DeadLetter.created_at).label("since"),
     )
-
-
-def _dead_letters() -> AnySelect:
-    columns = (
-        DeadLetter,
-        MemoryBase.name.label("memory_base_name"),
-        SessionProgress.session_id,
-        Message,
-        Session.end_user_id,
-        sa.null().label("ingested"),
-    )
-    of_session = sa.and_(Session.flow_id == SessionProgress.flow_id, Session.session_id == SessionProgress.session_id)
-    return joined(sa.select(*columns)).outerjoin(Session, of_session)

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 from sqlalchemy.orm import aliased
 
 from memorybase.database import batches, records
-from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
+from memorybase.database.paging import Found, Keyset, Listing, PageRequest, given
 from memorybase.database.upsert import core
 from memorybase.models import (
     Chat,
@@ -37,7 +37,7 @@ from memorybase.queries.joins import own_flow
 
 LINKS_OF_A_USE = 50  # approximate number of rows that go with one of its uses
 SESSIONS_PAGE = 200
-_FLOWS = Keyset("flows", (Flow.created_at, Flow.id))
+_FLOWS = Listing(sa.select(Flow), Keyset("flows", (Flow.created_at, Flow.id)))
 _COLUMNS = core(Flow).c
 _OF_USER = sa.and_(
     _COLUMNS.id == bindparam("flow_id"), _COLUMNS.user_id == bindparam("user_id"), _COLUMNS.deleting_at.is_(None)
@@ -66,8 +66,7 @@ def lock_flow(db: OrmSession, flow_id: UUID) -> Flow | None:
 
 
 def flows_page(db: OrmSession, user_id: UUID, request: PageRequest, *, only: Collection[UUID] | None = None) -> Found:
-    conditions = own_flow(user_id) if only is None else own_flow(user_id) & Flow.id.in_(only)
-    return fetch_page(db, sa.select(Flow).where(conditions), sa.select(Flow.id).where(conditions), _FLOWS, request)
+    return _FLOWS.page(db, request, own_flow(user_id), *given(only, Flow.id.in_))
 
 
 def flows_by_id(db: OrmSession, user_id: UUID, ids: Collection[UUID]) -> Sequence[Flow]:

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import records
-from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
+from memorybase.database.paging import AnyRow, AnySelect, Condition, Found, Keyset, Listing, PageRequest, given, within
 from memorybase.models import (
     ACTIVE_STATES,
     IS_ACTIVE,
@@ -66,6 +66,8 @@ class JobFilter:
     error_code: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    state: JobState | None = None
+    kind: JobKind | None = None
 
 
 class JobPlace(NamedTuple):
@@ -75,9 +77,6 @@ class JobPlace(NamedTuple):
     memory_base_id: UUID
     session_id: str
     reason: str | None
-
-
-_JOBS = Keyset("jobs", (Job.created_at, Job.id), descending=True)
 
 
 def reason(action: JobAction, now: datetime) -> sa.ColumnElement[str | None]:
@@ -111,8 +110,8 @@ def find_jobs(
     statement = sa.select(Job.id, Job.memory_base_id, Job.session_id, why.label("reason"))
     if wanted.ids is None:
         statement = statement.where(IS_ACTIVE_BY_INDEX, why.is_(None))
-    found = _joined(statement, user_id, wanted).order_by(Job.created_at, Job.id).limit(limit)
-    return [JobPlace(*row) for row in db.execute(found)]
+    found = _joined(statement).where(*_matching(user_id, wanted)).order_by(Job.created_at, Job.id)
+    return [JobPlace(*row) for row in db.execute(found.limit(limit))]
 
 
 def count_jobs(
@@ -122,7 +121,7 @@ def count_jobs(
     why = reason(action, now).label("reason")
     counts: dict[str | None, int] = {}
     for which in (IS_ACTIVE_BY_INDEX, IS_FAILED) if action is JobAction.RETRY else (IS_ACTIVE_BY_INDEX,):
-        statement = _joined(sa.select(why, sa.func.count().label("number")).where(which), user_id, wanted)
+        statement = _joined(sa.select(why, sa.func.count().label("number"))).where(which, *_matching(user_id, wanted))
         rows = db.execute(statement.group_by(why))
         counts |= {row.reason: row.number for row in rows}
     return counts
@@ -140,64 +139,45 @@ def lock_takeable(db: OrmSession, action: JobAction, ids: Collection[UUID], now:
     return [JobRow(*row) for row in found]
 
 
-def _joined(statement: AnySelect, user_id: UUID, wanted: JobFilter) -> AnySelect:
-    conditions: list[sa.ColumnElement[bool]] = [own_base(user_id)]
-    if wanted.ids is not None:
-        conditions.append(Job.id.in_(wanted.ids))
-    if wanted.memory_base_id is not None:
-        conditions.append(Job.memory_base_id == wanted.memory_base_id)
-    if wanted.flow_id is not None:
-        conditions.append(MemoryBase.flow_id == wanted.flow_id)
-    if wanted.session_id is not None:
-        conditions.append(_of_session(wanted.session_id))
-    if wanted.error_code is not None:
-        conditions.append(Job.error_code == wanted.error_code)
-    if wanted.since is not None:
-        conditions.append(Job.created_at >= wanted.since)
-    if wanted.until is not None:
-        conditions.append(Job.created_at <= wanted.until)
-    return statement.join(MemoryBase, MemoryBase.id == Job.memory_base_id).where(*conditions)
+def _matching(user_id: UUID, wanted: JobFilter) -> list[Condition]:
+    """The conditions of a filter, on Job joined to MemoryBase."""
+    return [
+        own_base(user_id),
+        *given(wanted.ids, Job.id.in_),
+        *given(wanted.memory_base_id, Job.memory_base_id),
+        *given(wanted.flow_id, MemoryBase.flow_id),
+        *given(wanted.state, _in_state),
+        *given(wanted.kind, Job.kind),
+        *given(wanted.session_id, _of_session),
+        *given(wanted.error_code, Job.error_code),
+        *within(Job.created_at, wanted.since, wanted.until),
+    ]
 
 
-def _of_session(session_id: str) -> sa.ColumnElement[bool]:
+def _joined(statement: AnySelect) -> AnySelect:
+    return statement.join(MemoryBase, MemoryBase.id == Job.memory_base_id)
+
+
+def _in_state(state: JobState) -> Condition:
+    return sa.and_(Job.state == state, IS_ACTIVE_BY_INDEX) if state in ACTIVE_STATES else Job.state == state
+
+
+def _of_session(session_id: str) -> Condition:
     """The session's jobs, by the progress row that they belong to, which follows a rename."""
     return Job.progress_id.in_(sa.select(SessionProgress.id).where(SessionProgress.session_id == session_id))
 
 
-def _jobs() -> AnySelect:
-    return sa.select(Job, MemoryBase.name.label("memory_base_name"), MemoryBase.flow_id).join(
-        MemoryBase, MemoryBase.id == Job.memory_base_id
-    )
+_ROWS = _joined(sa.select(Job, MemoryBase.name.label("memory_base_name"), MemoryBase.flow_id))
+_JOBS = Listing(_ROWS, Keyset("jobs", (Job.created_at, Job.id), descending=True))
 
 
-def jobs_page(
-    db: OrmSession,
-    user_id: UUID,
-    base_id: UUID | None,
-    request: PageRequest,
-    *,
-    state: JobState | None,
-    kind: JobKind | None,
-    session_id: str | None,
-) -> Found:
-    """Jobs of one memory base, or of all memory bases of the user."""
-    conditions = [own_base(user_id)]
-    if base_id is not None:
-        conditions.append(Job.memory_base_id == base_id)
-    if state is not None:
-        conditions.append(Job.state == state)
-    if state in ACTIVE_STATES:
-        conditions.append(IS_ACTIVE_BY_INDEX)
-    if kind is not None:
-        conditions.append(Job.kind == kind)
-    if session_id is not None:
-        conditions.append(_of_session(session_id))
-    counting = sa.select(Job.id).join(MemoryBase, MemoryBase.id == Job.memory_base_id).where(*conditions)
-    return fetch_page(db, _jobs().where(*conditions), counting, _JOBS, request)
+def jobs_page(db: OrmSession, user_id: UUID, wanted: JobFilter, request: PageRequest) -> Found:
+    """Jobs of the user's memory bases."""
+    return _JOBS.page(db, request, *_matching(user_id, wanted))
 
 
 def fetch_job_view(db: OrmSession, user_id: UUID, job_id: UUID) -> AnyRow | None:
-    return db.execute(_jobs().where(Job.id == job_id, own_base(user_id))).one_or_none()
+    return db.execute(_ROWS.where(Job.id == job_id, own_base(user_id))).one_or_none()
 
 
 def fetch_holding(db: OrmSession, user_id: UUID, before: datetime | None = None) -> AnyRow | None:
@@ -206,7 +186,7 @@ def fetch_holding(db: OrmSession, user_id: UUID, before: datetime | None = None)
     With `before` only one that was started before then, or is tried again.
     """
     is_queued = sa.case((Job.state == JobState.RUNNING, 0), else_=1)
-    started = _jobs().where(own_base(user_id), IS_ACTIVE, Job.started_at.is_not(None))
+    started = _ROWS.where(own_base(user_id), IS_ACTIVE, Job.started_at.is_not(None))
     if before is not None:
         started = started.where(sa.or_(Job.started_at < before, Job.attempts > 1, Job.outages > 0))
     return db.execute(started.order_by(is_queued, Job.started_at, Job.id).limit(1)).one_or_none()
@@ -252,7 +232,7 @@ def owners(db: OrmSession, user_id: UUID, ids: Collection[UUID]) -> dict[UUID, s
 
 def job_views(db: OrmSession, ids: list[UUID]) -> list[AnyRow]:
     """Jobs by id, whoever owns them, without those of memory bases that are being deleted."""
-    return list(db.execute(_jobs().where(Job.id.in_(ids), MemoryBase.deleting_at.is_(None))))
+    return list(db.execute(_ROWS.where(Job.id.in_(ids), MemoryBase.deleting_at.is_(None))))
 
 
 def jobs_of_ids(db: OrmSession, ids: list[UUID]) -> list[Job]:

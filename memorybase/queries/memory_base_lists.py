@@ -6,13 +6,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
+from memorybase.database.paging import AnyRow, AnySelect, Condition, Found, Keyset, PageRequest, fetch_page, given
 from memorybase.models import (
     Capture,
     DeadLetter,
@@ -90,22 +91,15 @@ def bases_page(
     count_to: int,
     failing: Collection[VectorStoreName],
 ) -> Found:
-    conditions = [own_base(user_id)]
-    if query.flow_id is not None:
-        conditions.append(Base.flow_id == query.flow_id)
-    if query.auto_capture is not None:
-        conditions.append(Base.auto_capture == query.auto_capture)
-    if query.without_planned:
-        conditions.append(Base.id.not_in(sa.select(PlannedBaseDeletion.memory_base_id)))
-    if query.text is not None:
-        of_flow = sa.select(Flow.id).where(Flow.user_id == user_id, Flow.name.icontains(query.text, autoescape=True))
-        conditions.append(sa.or_(Base.name.icontains(query.text, autoescape=True), Base.flow_id.in_(of_flow)))
-    if query.mismatch is not None:
-        conditions.append(sa.func.coalesce(Base.mismatch, sa.false()).is_(query.mismatch))
-    if query.dead_letters is not None:
-        dead = sa.select(DeadLetter.id).where(DeadLetter.memory_base_id == Base.id, DEAD_LETTER_IS_SHOWN)
-        has_any = dead.correlate(Base).exists()
-        conditions.append(has_any if query.dead_letters else ~has_any)
+    conditions = [
+        own_base(user_id),
+        *given(query.flow_id, Base.flow_id),
+        *given(query.auto_capture, Base.auto_capture),
+        *([Base.id.not_in(sa.select(PlannedBaseDeletion.memory_base_id))] if query.without_planned else []),
+        *given(query.text, partial(_is_called, user_id)),
+        *given(query.mismatch, sa.func.coalesce(Base.mismatch, sa.false()).is_),
+        *given(query.dead_letters, _has_dead_letters),
+    ]
     keys = sa.select(Base.id)
     if query.status is not None:
         keys = keys.join(Generation, SERVES)
@@ -116,6 +110,18 @@ def bases_page(
     ids = [row.id for row in found.rows]
     numbers = {row.MemoryBase.id: row for row in db.execute(_bases(db, count_to, failing).where(Base.id.in_(ids)))}
     return replace(found, rows=[numbers[each] for each in ids if each in numbers])
+
+
+def _is_called(user_id: UUID, text: str) -> Condition:
+    """The text is a part of the name of the memory base or of its flow."""
+    of_flow = sa.select(Flow.id).where(Flow.user_id == user_id, Flow.name.icontains(text, autoescape=True))
+    return sa.or_(Base.name.icontains(text, autoescape=True), Base.flow_id.in_(of_flow))
+
+
+def _has_dead_letters(wanted: bool) -> Condition:
+    dead = sa.select(DeadLetter.id).where(DeadLetter.memory_base_id == Base.id, DEAD_LETTER_IS_SHOWN)
+    has_any = dead.correlate(Base).exists()
+    return has_any if wanted else ~has_any
 
 
 def fetch_base_view(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
@@ -15,7 +15,17 @@ from sqlalchemy import bindparam
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import batches, lookup, records
-from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
+from memorybase.database.paging import (
+    AnyRow,
+    AnySelect,
+    Condition,
+    Found,
+    Keyset,
+    PageRequest,
+    fetch_page,
+    given,
+    within,
+)
 from memorybase.database.upsert import core
 from memorybase.ids import CallerId
 from memorybase.models import (
@@ -328,35 +338,22 @@ def _message_order(query: MessageQuery) -> Keyset:
 
 
 def _message_conditions(user_id: UUID, query: MessageQuery, base: MemoryBase | None) -> list[sa.ColumnElement[bool]]:
-    if query.flow_id is not None:
-        conditions = [Message.flow_id == query.flow_id]
-    else:
-        conditions = [Message.flow_id.in_(sa.select(Flow.id).where(own_flow(user_id)))]
-    exact = (
-        (Message.run_id, query.run_id),
-        (Message.role, query.role),
-        (Message.is_output, query.is_output),
-    )
-    conditions += [column == value for column, value in exact if value is not None]
-    if query.session_id is not None:
-        conditions.append(_in_session(user_id, query.flow_id, query.session_id))
-    if query.since is not None:
-        conditions.append(Message.timestamp >= query.since)
-    if query.until is not None:
-        conditions.append(Message.timestamp <= query.until)
-    if query.end_user_id is not None:
-        of_user = sa.select(Session.id).where(MESSAGE_OF_SESSION, Session.end_user_id == query.end_user_id)
-        conditions.append(of_user.correlate(Message).exists())
-    if query.state is not None:
-        conditions.append(_in_state(query.state, base))
+    conditions = [
+        *(given(query.flow_id, Message.flow_id) or [Message.flow_id.in_(sa.select(Flow.id).where(own_flow(user_id)))]),
+        *given(query.run_id, Message.run_id),
+        *given(query.role, Message.role),
+        *given(query.is_output, Message.is_output),
+        *given(query.session_id, partial(_in_session, user_id, query.flow_id)),
+        *within(Message.timestamp, query.since, query.until),
+        *given(query.end_user_id, _of_end_user),
+        *given(query.state, partial(_in_state, base)),
+    ]
     if query.find_keys is not None:
         # Without a term, only stop words were sent: nothing is indexed by them.
         conditions += [_has_term(keys) for keys in query.find_keys] or [sa.false()]
         if query.find_positions is not None:
             conditions.append(batches.is_among(Message.position, "find_positions", query.find_positions))
-    if query.ingested is not None:
-        conditions.append(_ingested(base) if query.ingested else sa.not_(_ingested(base)))
-    return conditions
+    return [*conditions, *given(query.ingested, lambda wanted: _ingested(base) if wanted else sa.not_(_ingested(base)))]
 
 
 def _in_session(user_id: UUID, flow_id: UUID | None, session_id: str) -> sa.ColumnElement[bool]:
@@ -367,11 +364,16 @@ def _in_session(user_id: UUID, flow_id: UUID | None, session_id: str) -> sa.Colu
     return Message.session_uuid.in_(named.correlate(None))
 
 
+def _of_end_user(end_user_id: str) -> Condition:
+    of_user = sa.select(Session.id).where(MESSAGE_OF_SESSION, Session.end_user_id == end_user_id)
+    return of_user.correlate(Message).exists()
+
+
 def _has_term(keys: tuple[int, ...]) -> sa.ColumnElement[bool]:
     return keyword_index.has_term(Posting.term.in_(keys), Message.position, Message)
 
 
-def _in_state(state: MessageState, base: MemoryBase | None) -> sa.ColumnElement[Any]:
+def _in_state(base: MemoryBase | None, state: MessageState) -> sa.ColumnElement[Any]:
     if state != "failed":
         return IS_MUTED if state == "muted" else IS_PINNED
     if base is None:
@@ -388,7 +390,7 @@ def _in_state(state: MessageState, base: MemoryBase | None) -> sa.ColumnElement[
 
 def failed_among(db: OrmSession, base: MemoryBase, ids: Collection[UUID]) -> set[UUID]:
     """The failed ones among these messages, at most a page of ids."""
-    return set(db.scalars(sa.select(Message.id).where(Message.id.in_(ids), _in_state("failed", base))))
+    return set(db.scalars(sa.select(Message.id).where(Message.id.in_(ids), _in_state(base, "failed"))))
 
 
 def _ingested(base: MemoryBase | None) -> sa.ColumnElement[Any]:

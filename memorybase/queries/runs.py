@@ -13,7 +13,7 @@ from sqlalchemy import bindparam
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import lookup, records
-from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page, scan_page
+from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, Listing, PageRequest, given, within
 from memorybase.database.upsert import core, insert_if_absent
 from memorybase.models import Flow, LedgerEntry, MemoryBase, MemoryUse, Message, NodeExecution, Run, Session
 from memorybase.queries.coverage import RANKED, SearchState, may_be, run_state
@@ -22,7 +22,10 @@ from memorybase.queries.session_lists import chunks_for
 from memorybase.queries.sessions import SessionRow
 from memorybase.queries.text_filter import TextFilter
 
-_RUNS = Keyset("runs", (Run.created_at, Run.id), descending=True)
+_RUNS = Listing(
+    sa.select(Run.id).join(Flow, Flow.id == Run.flow_id),
+    Keyset("runs", (Run.created_at, Run.id), descending=True),
+)
 
 
 class KnownRun(NamedTuple):
@@ -87,25 +90,18 @@ class RunFilter:
 
 def runs_page(db: OrmSession, user_id: UUID, wanted: RunFilter, text: TextFilter | None, request: PageRequest) -> Found:
     """The ids of a page of runs, newest first."""
-    conditions = [own_flow(user_id)]
-    if wanted.flow_id is not None:
-        conditions.append(Run.flow_id == wanted.flow_id)
-    if wanted.session_id is not None:
-        conditions.append(_of_session(Session.session_id == wanted.session_id, wanted.flow_id))
-    if wanted.end_user_id is not None:
-        conditions.append(_of_session(Session.end_user_id == wanted.end_user_id, wanted.flow_id))
-    if wanted.since is not None:
-        conditions.append(Run.created_at >= wanted.since)
-    if wanted.until is not None:
-        conditions.append(Run.created_at <= wanted.until)
-    statement = sa.select(Run.id).join(Flow, Flow.id == Run.flow_id).where(*conditions)
+    conditions = [
+        own_flow(user_id),
+        *given(wanted.flow_id, Run.flow_id),
+        *given(wanted.session_id, lambda name: _of_session(Session.session_id == name, wanted.flow_id)),
+        *given(wanted.end_user_id, lambda name: _of_session(Session.end_user_id == name, wanted.flow_id)),
+        *within(Run.created_at, wanted.since, wanted.until),
+    ]
     keep = [] if text is None else [text.for_runs(db)]
     if wanted.state is not None:
-        statement = statement.where(*may_be(wanted.state, Run))
+        conditions += may_be(wanted.state, Run)
         keep.append(run_state() == RANKED.index(wanted.state))
-    if not keep:
-        return fetch_page(db, statement, statement, _RUNS, request)
-    return scan_page(db, statement, _RUNS, request, sa.and_(*keep), chunks=chunks_for(text, wanted.state))
+    return _RUNS.page(db, request, *conditions, keep=keep, chunks=chunks_for(text, wanted.state))
 
 
 def fetch_run_view(db: OrmSession, user_id: UUID, run_id: UUID) -> AnyRow | None:

@@ -11,7 +11,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page, scan_page
+from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, Listing, PageRequest, given, within
 from memorybase.models import (
     Flow,
     Message,
@@ -25,9 +25,10 @@ from memorybase.queries.text_filter import TextFilter
 SessionOrder = Literal["created", "recent"]
 OPENING = 50  # messages of a session that are looked through for its first question
 CHUNKS = (200, 1_800)  # rows of a list that a page looks through for a filter that no index answers
-_SESSIONS: dict[SessionOrder, Keyset] = {
-    "created": Keyset("sessions", (Session.created_at, Session.id)),
-    "recent": Keyset("sessions-recent", (Session.last_captured_at, Session.id), descending=True),
+_ROWS = sa.select(Session.id).join(Flow, Flow.id == Session.flow_id)
+_SESSIONS: dict[SessionOrder, Listing] = {
+    "created": Listing(_ROWS, Keyset("sessions", (Session.created_at, Session.id))),
+    "recent": Listing(_ROWS, Keyset("sessions-recent", (Session.last_captured_at, Session.id), descending=True)),
 }
 
 
@@ -50,26 +51,19 @@ def sessions_page(
     db: OrmSession, user_id: UUID, wanted: SessionFilter, text: TextFilter | None, request: PageRequest
 ) -> Found:
     """The ids of a page of sessions."""
-    conditions = [own_flow(user_id), Session.deleted_at.is_(None)]
-    if wanted.flow_id is not None:
-        conditions.append(Session.flow_id == wanted.flow_id)
-    if wanted.end_user_id is not None:
-        conditions.append(Session.end_user_id == wanted.end_user_id)
-    if wanted.since is not None:
-        conditions.append(Session.last_captured_at >= wanted.since)
-    if wanted.until is not None:
-        conditions.append(Session.last_captured_at <= wanted.until)
-    if wanted.without_planned:
-        conditions.append(Session.id.not_in(sa.select(PlannedDeletion.session_uuid)))
-    statement = sa.select(Session.id).join(Flow, Flow.id == Session.flow_id).where(*conditions)
+    conditions = [
+        own_flow(user_id),
+        Session.deleted_at.is_(None),
+        *given(wanted.flow_id, Session.flow_id),
+        *given(wanted.end_user_id, Session.end_user_id),
+        *within(Session.last_captured_at, wanted.since, wanted.until),
+        *([Session.id.not_in(sa.select(PlannedDeletion.session_uuid))] if wanted.without_planned else []),
+    ]
     keep = [] if text is None else [text.for_sessions(db)]
     if wanted.state is not None:
-        statement = statement.where(*may_be(wanted.state, Session))
+        conditions += may_be(wanted.state, Session)
         keep.append(session_state() == RANKED.index(wanted.state))
-    keyset = _SESSIONS[wanted.order]
-    if not keep:
-        return fetch_page(db, statement, statement, keyset, request)
-    return scan_page(db, statement, keyset, request, sa.and_(*keep), chunks=chunks_for(text, wanted.state))
+    return _SESSIONS[wanted.order].page(db, request, *conditions, keep=keep, chunks=chunks_for(text, wanted.state))
 
 
 def chunks_for(text: TextFilter | None, state: SearchState | None) -> Sequence[int]:

@@ -17,6 +17,7 @@ from memorybase.queries.dead_letters import DeadLetterFilter
 from memorybase.queries.ownership import require_memory_base
 from memorybase.read_models.jobs import DeadLetterView, dead_letter_view
 from memorybase.read_models.sessions import MessageView, message_view
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 
 TEXTS_OF_A_CAUSE = 20
@@ -107,23 +108,15 @@ def _outcome(letter: DeadLetterView | None, message: MessageView | None, message
 
 
 def _cause(row: AnyRow, texts: list[DeadLetterText]) -> DeadLetterCause:
-    return DeadLetterCause(
+    return view_of(
+        DeadLetterCause,
+        row,
         cause=row.error_code,
-        messages=row.messages,
         retrying=int(row.retrying),
-        sessions=row.sessions,
-        memory_bases=row.memory_bases,
-        since=row.since,
         distinct_texts=max(row.texts, len(texts)),  # SQL does not count deleted messages, which have none
         texts=texts,
     )
 
 
 def _text(row: AnyRow, examples: dict[UUID, DeadLetterView]) -> DeadLetterText:
-    return DeadLetterText(
-        example=examples[UUID(row.example_id)],
-        messages=row.messages,
-        retrying=int(row.retrying),
-        sessions=row.sessions,
-        since=row.since,
-    )
+    return view_of(DeadLetterText, row, example=examples[UUID(row.example_id)], retrying=int(row.retrying))

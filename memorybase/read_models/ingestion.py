@@ -19,6 +19,7 @@ from memorybase.queries import jobs as job_queries
 from memorybase.queries import messages as message_queries
 from memorybase.queries.coverage import SearchState
 from memorybase.queries.ownership import require
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 
 STAGES = ("queued_at", "started_at", "embedding_at", "embedded_at", "written_at")  # in this order
@@ -118,18 +119,15 @@ def _ingestion(db: OrmSession, flow_id: UUID, row: AnyRow, jobs: Sequence[Ingest
     times = _times(row, jobs, is_whole=is_whole)
     searchable_at = times["searchable_at"]
     after_ms = None if searchable_at is None else (searchable_at - row.captured_at) // timedelta(milliseconds=1)
-    return Ingestion(
+    return view_of(
+        Ingestion,
+        row,
         memory_base_id=row.id,
         memory_base_name=row.name,
         state=state,
-        messages=row.messages,
         searchable=row.held,
-        failed=row.failed,
         chunks=int(row.chunks),
-        error=row.error,
         pending=pending,
-        threshold=row.threshold,
-        auto_capture=row.auto_capture,
         job_id=jobs[-1].id if jobs else None,
         attempts=sum(job.attempts for job in jobs),
         searchable_after_ms=after_ms,

@@ -16,6 +16,7 @@ from memorybase.described import Attempts, CreatedAt, Id, MemoryBaseId, MemoryBa
 from memorybase.models import ACTIVE_STATES, DeadLetter, IngestionJob, JobKind, JobState
 from memorybase.queries import cursors, dead_letters, job_lists
 from memorybase.queries.dead_letters import DeadLetterFilter
+from memorybase.queries.job_lists import JobFilter
 from memorybase.queries.ownership import require, require_memory_base
 from memorybase.read_models.sessions import MessageView, message_view
 from memorybase.read_models.views import view_of
@@ -103,32 +104,21 @@ def get_jobs(services: Services, job_ids: Sequence[UUID]) -> dict[UUID, JobView]
         return {row.IngestionJob.id: _job(row) for some in pages(job_ids) for row in job_lists.job_views(db, some)}
 
 
-def list_jobs(
-    services: Services,
-    user_id: UUID,
-    base_id: UUID | None,
-    request: PageRequest,
-    *,
-    state: JobState | None = None,
-    kind: JobKind | None = None,
-    session_id: str | None = None,
-) -> Page[JobView]:
-    """Jobs of one memory base or of all, newest first. Raises NotFound."""
+def list_jobs(services: Services, user_id: UUID, wanted: JobFilter, request: PageRequest) -> Page[JobView]:
+    """Newest first. Raises NotFound for the memory base."""
     with services.database.reading() as db:
-        if base_id is not None:
-            require_memory_base(db, user_id, base_id)
-        found = job_lists.jobs_page(db, user_id, base_id, request, state=state, kind=kind, session_id=session_id)
-        return page_of(found, _job)
+        if wanted.memory_base_id is not None:
+            require_memory_base(db, user_id, wanted.memory_base_id)
+        return page_of(job_lists.jobs_page(db, user_id, wanted, request), _job)
 
 
 def list_dead_letters(
-    services: Services, user_id: UUID, base_id: UUID | None, request: PageRequest, *, cause: str | None = None
+    services: Services, user_id: UUID, wanted: DeadLetterFilter, request: PageRequest
 ) -> Page[DeadLetterView]:
-    """Dead letters of one memory base or of all that are not discarded, oldest first; raises NotFound."""
+    """Those that are not discarded, oldest first. Raises NotFound for the memory base."""
     with services.database.reading() as db:
-        if base_id is not None:
-            require_memory_base(db, user_id, base_id)
-        wanted = DeadLetterFilter(memory_base_id=base_id, cause=cause)
+        if wanted.memory_base_id is not None:
+            require_memory_base(db, user_id, wanted.memory_base_id)
         return page_of(dead_letters.dead_letters_page(db, user_id, wanted, request), dead_letter_view)
 
 
@@ -169,8 +159,7 @@ def jobs_pending(active: Mapping[str, int], targets: Mapping[str, int]) -> bool:
 
 def _job(row: AnyRow) -> JobView:
     job: IngestionJob = row.IngestionJob
-    kind, state = JobKind(job.kind), JobState(job.state)
-    return view_of(JobView, job, kind=kind, state=state, memory_base_name=row.memory_base_name, flow_id=row.flow_id)
+    return view_of(JobView, job, row, kind=JobKind(job.kind), state=JobState(job.state))
 
 
 def dead_letter_view(row: AnyRow) -> DeadLetterView:
@@ -179,8 +168,7 @@ def dead_letter_view(row: AnyRow) -> DeadLetterView:
     return view_of(
         DeadLetterView,
         letter,
-        memory_base_name=row.memory_base_name,
-        session_id=row.session_id,
+        row,
         message=None if row.Message is None else message_view(row),
         error=DeadLetterError(letter.error_code, letter.error),
     )

@@ -19,6 +19,7 @@ from memorybase.queries import coverage, memory_uses, overview
 from memorybase.queries import runs as run_queries
 from memorybase.queries.coverage import RANKED, SearchState
 from memorybase.read_models.runs import searchable_after_seconds
+from memorybase.read_models.views import view_of
 
 SHOWN_CHARS = 200
 
@@ -79,15 +80,13 @@ def _run(
     run: Run = row.Run
     state = RANKED[row.state]
     recalled = None if given is None else [source for source in given if source.get("kind") == "recall"]
-    return LatestRun(
+    return view_of(
+        LatestRun,
+        run,
+        row,
         run_id=run.id,
-        external_id=run.external_id,
-        flow_id=run.flow_id,
-        flow_name=row.flow_name,
-        session_id=run.session_id,
         question=_short(texts.get((run.id, "user"))),
         answer=_short(texts.get((run.id, "assistant"))),
-        created_at=run.created_at,
         state=state,
         searchable_after_seconds=searchable_after_seconds(run, state, since),
         pending=waits.pending if waits is not None else None,

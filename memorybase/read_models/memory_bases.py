@@ -203,17 +203,13 @@ def _base(row: AnyRow, near: Mapping[UUID, int], counted_to: int) -> MemoryBaseV
     return view_of(
         MemoryBaseView,
         base,
+        row,
         capture=Capture(row.capture),
         priority=Priority(base.priority),
-        embedding_model=row.embedding_model,
         vector_store=store_of(row.collection_name),
         status=memory_base_lists.status_of(row),
-        pending_messages=row.pending_messages,
         pending_capped=row.pending_messages >= counted_to,
         total_processed=int(row.total_processed),
-        last_sync_at=row.last_sync_at,
-        sessions=row.sessions,
-        dead_letters=row.dead_letters,
         sessions_near_threshold=near.get(base.id, 0),
         warnings=(OUTPUTS_ONLY,) if row.capture == Capture.OUTPUTS else (),
     )

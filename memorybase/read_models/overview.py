@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -23,6 +23,7 @@ from memorybase.queries.overview import COUNT_TO, Span
 from memorybase.read_models import memory_bases
 from memorybase.read_models.latest_runs import LatestRun, latest_runs
 from memorybase.read_models.memory_bases import MemoryBaseView
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 
 MAX_FLOWS = 500  # the flows with the latest captures are counted
@@ -151,44 +152,47 @@ def compute(services: Services, user_id: UUID, window: Window) -> Overview:
         flows = overview_queries.flows(db, user_id, MAX_FLOWS)
         flows_total = overview_queries.count_flows(db, user_id)
         active = [row.id for row in flows if row.last is not None and row.last >= since]
-        counts = _count(db, active, spans)
+        buckets = _buckets(db, active, spans)
+        counted = _flows(db, active, spans)
+        recalls = overview_queries.count_recalls(db, active, since) if active else 0
         shown = flows[:SHOWN_FLOWS]
         views = memory_bases.views_of_flows(db, services, user_id, [row.id for row in shown])
-        runs = latest_runs(db, [row.id for row in flows[:SHOWN_FLOWS] if row.last is not None], SHOWN_RUNS)
-    delays = [delay for each in counts.delays.values() for delay in each]
+        runs = latest_runs(db, [row.id for row in shown if row.last is not None], SHOWN_RUNS)
+    delays = [delay for each in counted.values() for delay in each.delays]
+    waiting = sum(bucket.waiting for bucket in buckets)
     return Overview(
         window=window,
         since=since,
         until=spans[-1].until,
         bucket_seconds=int((spans[0].until - since).total_seconds()),
-        captured=counts.captured,
-        searchable=sum(bucket.searchable for bucket in counts.buckets),
-        waiting=counts.waiting,
-        waiting_capped=counts.waiting >= COUNT_TO,
-        failed=counts.failed,
-        lost=sum(bucket.lost for bucket in counts.buckets),
-        runs=sum(map(sum, counts.runs.values())),
-        sessions=sum(counts.sessions.values()),
-        recalls=counts.recalls,
+        captured=sum(bucket.captured for bucket in buckets),
+        searchable=sum(bucket.searchable for bucket in buckets),
+        waiting=waiting,
+        waiting_capped=waiting >= COUNT_TO,
+        failed=sum(bucket.failed for bucket in buckets),
+        lost=sum(bucket.lost for bucket in buckets),
+        runs=sum(sum(each.runs) for each in counted.values()),
+        sessions=sum(each.sessions for each in counted.values()),
+        recalls=recalls,
         delay_median_seconds=_percentile(delays, 0.5),
         delay_p95_seconds=_percentile(delays, 0.95),
-        buckets=counts.buckets,
-        flows=[
-            FlowOverview(
-                id=row.id,
-                external_id=row.external_id,
-                name=row.name,
-                runs=sum(counts.runs.get(row.id, ())),
-                runs_by_bucket=counts.runs.get(row.id, [0] * len(spans)),
-                sessions=counts.sessions.get(row.id, 0),
-                memories=[view for view in views if view.flow_id == row.id],
-                delay_median_seconds=_percentile(counts.delays.get(row.id, ()), 0.5),
-                last_captured_at=row.last,
-            )
-            for row in shown
-        ],
+        buckets=[view_of(OverviewBucket, bucket) for bucket in buckets],
+        flows=[_flow(row, counted.get(row.id) or _Flow([0] * len(spans)), views) for row in shown],
         flows_total=flows_total,
         latest_runs=runs,
+    )
+
+
+def _flow(row: AnyRow, counted: _Flow, views: Sequence[MemoryBaseView]) -> FlowOverview:
+    return view_of(
+        FlowOverview,
+        row,
+        runs=sum(counted.runs),
+        runs_by_bucket=counted.runs,
+        sessions=counted.sessions,
+        memories=[view for view in views if view.flow_id == row.id],
+        delay_median_seconds=_percentile(counted.delays, 0.5),
+        last_captured_at=row.last,
     )
 
 
@@ -203,31 +207,31 @@ class _Bucket:
     waiting: int = 0
     failed: int = 0
 
-    def shown(self) -> OverviewBucket:
+    @property
+    def searchable(self) -> int:
         # Messages may be captured between two statements of one snapshot only; the maximum guards a capped count.
-        searchable = max(self.counted - self.lost - self.waiting - self.failed, 0)
-        other = self.captured - self.counted
-        return OverviewBucket(self.at, searchable, self.waiting, self.failed, self.lost, other)
+        return max(self.counted - self.lost - self.waiting - self.failed, 0)
+
+    @property
+    def other(self) -> int:
+        return self.captured - self.counted
 
 
-@dataclass(frozen=True, slots=True)
-class _Counts:
-    buckets: list[OverviewBucket]
-    captured: int = 0
-    waiting: int = 0
-    failed: int = 0
-    runs: Mapping[UUID, list[int]] = field(default_factory=dict)
-    sessions: Mapping[UUID, int] = field(default_factory=dict)
-    recalls: int = 0
-    delays: Mapping[UUID, list[float]] = field(default_factory=dict)
+@dataclass(slots=True)
+class _Flow:
+    """What a flow has in the window: the number of its runs in each bucket, and the delays in seconds."""
+
+    runs: list[int]
+    sessions: int = 0
+    delays: list[float] = field(default_factory=list)
 
 
-def _count(db: OrmSession, flow_ids: Sequence[UUID], spans: Sequence[Span]) -> _Counts:
-    """Counts of the flows with captures in the window."""
+def _buckets(db: OrmSession, flow_ids: Sequence[UUID], spans: Sequence[Span]) -> list[_Bucket]:
+    """The messages of the flows with captures in the window."""
     since = spans[0].since
     buckets = [_Bucket(span.since) for span in spans]
     if not flow_ids:
-        return _Counts([bucket.shown() for bucket in buckets])
+        return buckets
     captures = overview_queries.captures(db, flow_ids)
     for flow_id, position, messages, outputs, dialogue in overview_queries.messages_by_bucket(db, flow_ids, spans):
         bucket = buckets[position]
@@ -236,43 +240,29 @@ def _count(db: OrmSession, flow_ids: Sequence[UUID], spans: Sequence[Span]) -> _
             bucket.counted += dialogue if Capture.ALL in captures.all[flow_id] else outputs
         if flow_id in captures.lost:
             bucket.lost += dialogue if Capture.ALL in captures.lost[flow_id] else outputs
-    failed = [row for row in overview_queries.failed(db, flow_ids, since) if not _is_lost(row, captures)]
-    known = {row.id for row in failed}
-    waiting = [
-        row
-        for row in overview_queries.waiting(db, flow_ids, since)
-        if row.id not in known and not _is_lost(row, captures)
-    ]
-    for row in waiting:
-        buckets[_position(row.captured_at, spans)].waiting += 1
-    for row in failed:
+    failed = {row.id: row for row in overview_queries.failed(db, flow_ids, since) if not _is_lost(row, captures)}
+    for row in failed.values():
         buckets[_position(row.captured_at, spans)].failed += 1
-    return _Counts(
-        [bucket.shown() for bucket in buckets],
-        captured=sum(bucket.captured for bucket in buckets),
-        waiting=len(waiting),
-        failed=len(failed),
-        runs=_runs(db, flow_ids, spans),
-        sessions=overview_queries.sessions_since(db, flow_ids, since),
-        recalls=overview_queries.count_recalls(db, flow_ids, since),
-        delays=_delays(db, flow_ids, since),
-    )
+    for row in overview_queries.waiting(db, flow_ids, since):
+        if row.id not in failed and not _is_lost(row, captures):
+            buckets[_position(row.captured_at, spans)].waiting += 1
+    return buckets
 
 
-def _runs(db: OrmSession, flow_ids: Sequence[UUID], spans: Sequence[Span]) -> dict[UUID, list[int]]:
-    """Number of runs in each bucket, by flow."""
-    runs: dict[UUID, list[int]] = {}
+def _flows(db: OrmSession, flow_ids: Sequence[UUID], spans: Sequence[Span]) -> dict[UUID, _Flow]:
+    """The runs, sessions and delays of each of the flows with captures in the window."""
+    flows = {flow_id: _Flow([0] * len(spans)) for flow_id in flow_ids}
+    if not flow_ids:
+        return flows
+    since = spans[0].since
     for flow_id, position, count in overview_queries.runs_by_bucket(db, flow_ids, spans):
-        runs.setdefault(flow_id, [0] * len(spans))[position] = count
-    return runs
-
-
-def _delays(db: OrmSession, flow_ids: Sequence[UUID], since: datetime) -> dict[UUID, list[float]]:
-    delays: dict[UUID, list[float]] = {}
+        flows[flow_id].runs[position] = count
+    for flow_id, count in overview_queries.sessions_since(db, flow_ids, since).items():
+        flows[flow_id].sessions = count
     for flow_id, captured_at, ingested_at, created_at in overview_queries.delays(db, flow_ids, since):
         delay = (ingested_at - max(captured_at, created_at)).total_seconds()
-        delays.setdefault(flow_id, []).append(max(delay, 0.0))
-    return delays
+        flows[flow_id].delays.append(max(delay, 0.0))
+    return flows
 
 
 def _is_lost(row: AnyRow, captures: overview_queries.Captures) -> bool:

@@ -29,6 +29,7 @@ from memorybase.queries.memory_uses import ids_in
 from memorybase.queries.ownership import require
 from memorybase.read_models.ingestion import Ingestion, ingestion_of
 from memorybase.read_models.sessions import MessageView, message_view
+from memorybase.read_models.views import view_of
 from memorybase.search.bands import FAIR, GOOD, band_of
 from memorybase.services import Services
 
@@ -190,12 +191,11 @@ def run_story(services: Services, user_id: UUID, flow_id: UUID, given: CallerId 
         run: Run = row.Run
         question, answer = runs.question_and_answer(db, run.id)
         previous, following = runs.neighboring_runs(db, run)
-        return RunStory(
+        return view_of(
+            RunStory,
+            run,
+            row,
             run_id=run.id,
-            external_id=run.external_id,
-            flow_id=flow_id,
-            session_id=run.session_id,
-            end_user_id=row.end_user_id,
             captured_at=run.created_at,
             question=_text(question),
             answer=_text(answer),

@@ -103,9 +103,8 @@ def _view(row: AnyRow, given: RecalledView | None, since: datetime | None) -> Ru
     return view_of(
         RunView,
         run,
+        row,
         run_id=run.id,
-        end_user_id=row.end_user_id,
-        messages=row.messages,
         question=excerpt(row.question),
         answer=excerpt(row.answer),
         state=state,

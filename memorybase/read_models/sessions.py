@@ -237,7 +237,7 @@ def message_view(row: AnyRow) -> MessageView:
     """The view of a row with Message, end_user_id and ingested."""
     message: Message = row.Message
     ingested = None if row.ingested is None else bool(row.ingested)
-    return view_of(MessageView, message, metadata=message.meta, end_user_id=row.end_user_id, ingested=ingested)
+    return view_of(MessageView, message, row, metadata=message.meta, ingested=ingested)
 
 
 def _resolved(
@@ -276,8 +276,8 @@ def _session(row: AnyRow) -> SessionView:
     return view_of(
         SessionView,
         session,
+        row,
         title=session_title(session, row.question),
-        messages=row.messages,
         state=RANKED[row.state],
         metadata=session.meta,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,10 +16,15 @@ EXCERPT = 300  # characters
 View = TypeVar("View", bound="DataclassInstance")
 
 
-def view_of(view: type[View], row: object, **values: Any) -> View:
-    """The view, with the row's attributes of the same names for every field not in `values`."""
-    copied = {field.name: getattr(row, field.name) for field in fields(view) if field.name not in values}
+def view_of(view: type[View], *rows: object, **values: Any) -> View:
+    """The view. Each field that is not in `values` is the attribute of that name of the first row that has it."""
+    copied = {field.name: _attribute(rows, field.name) for field in fields(view) if field.name not in values}
     return view(**copied, **values)
+
+
+def _attribute(rows: Sequence[object], name: str) -> Any:
+    *others, last = rows
+    return getattr(next((row for row in others if hasattr(row, name)), last), name)
 
 
 def excerpt(content: Any) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 from uuid import UUID
@@ -56,40 +56,21 @@ class Filters:
 
     def url(self, **changes: Any) -> str:
         """The address with these changes, of the first page unless they have a cursor."""
-        changed = replace(self, **{"cursor": "", **changes})
-        return address(
-            PATH,
-            tab="" if changed.tab == "sessions" else changed.tab,
-            flow=changed.flow,
-            person=changed.person,
-            q=changed.q,
-            state=changed.state,
-            since=changed.since,
-            sort=changed.sort,
-            cursor=changed.cursor,
-        )
+        fields = asdict(self) | {"cursor": ""} | changes
+        return address(PATH, **fields | {"tab": "" if fields["tab"] == "sessions" else fields["tab"]})
 
 
-async def _filters(
-    tab: str = "sessions",
-    flow: str = "",
-    person: str = "",
-    q: str = "",
-    state: str = "",
-    since: str = "",
-    sort: str = "",
-    cursor: str = "",
-) -> Filters:
-    is_people = tab == "people"
-    return Filters(
-        tab=tab if tab in TABS else "sessions",
-        flow=flow,
-        person="" if is_people else person.strip(),
-        q=q.strip()[:MAX_TEXT],
-        state=state if state in set(SearchState) and not is_people else "",
-        since=since if since in TIMES and not is_people else "",
-        sort=sort if sort == ("sessions" if is_people else "created") and tab != "runs" else "",
-        cursor=cursor,
+async def _filters(given: Annotated[Filters, Depends()]) -> Filters:
+    is_people = given.tab == "people"
+    sort = "" if given.tab == "runs" else "sessions" if is_people else "created"
+    return replace(
+        given,
+        tab=given.tab if given.tab in TABS else "sessions",
+        person="" if is_people else given.person.strip(),
+        q=given.q.strip()[:MAX_TEXT],
+        state=given.state if given.state in set(SearchState) and not is_people else "",
+        since=given.since if given.since in TIMES and not is_people else "",
+        sort=given.sort if given.sort == sort else "",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -166,26 +167,32 @@ async def _outcomes(visit: Visit, pairs: Sequence[tuple[UUID, UUID]]) -> dict[st
     }
 
 
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The jobs that a tab lists, and how many run and wait."""
+
+    jobs: list[work.JobView]
+    total: int
+    following: str | None
+    running: int
+    queued: int
+
+
 async def _values(visit: Visit) -> dict[str, Any]:
     asked = visit.request.query_params
     tab = asked.get("tab", "")
     tab = tab if tab in TABS else "problems"
     memory, cause = _uuid(asked.get("memory", "")), asked.get("cause") or None
-    state = asked.get("state", "")
+    state, cursor = asked.get("state", ""), asked.get("cursor") or None
     found = await visit.read(groups.group_dead_letters, DeadLetterFilter(memory_base_id=memory, cause=cause))
-    running = await visit.read(work.list_jobs, memory, PageRequest(size=PAGE), state=JobState.RUNNING)
-    queued = await visit.read(work.list_jobs, memory, PageRequest(size=PAGE), state=JobState.QUEUED)
-    listed, cursor = [*running.items, *queued.items], asked.get("cursor") or None
-    total, following = running.total + queued.total, None
-    if tab == "all":
-        wanted = JobState(state) if state in set(JobState) else None
-        page = await visit.read(work.list_jobs, memory, PageRequest(size=PAGE, cursor=cursor), state=wanted)
-        listed, total, following = page.items, page.total, page.next_cursor
-    ids = [each.id for each in listed if each.state == JobState.RUNNING]
+    wanted = JobFilter(memory_base_id=memory, state=JobState(state) if state in set(JobState) else None)
+    listed = await _listed(visit, wanted, PageRequest(size=PAGE, cursor=cursor) if tab == "all" else None)
+    ids = [each.id for each in listed.jobs if each.state == JobState.RUNNING]
     workers = await visit.read(work.workers_of, ids) if ids and visit.may("admin") else {}
     kept = [(name, value) for name, value in asked.items() if name not in {"seen", "cursor"} and value]
     failing = (text.example.message for group in found.causes for text in group.texts)
-    named = {(each.flow_id, each.session_id) for each in (*listed, *failing) if each is not None}
+    named = {(each.flow_id, each.session_id) for each in (*listed.jobs, *failing) if each is not None}
+    now = datetime.now(UTC)
     return {
         "tab": tab,
         "memory": str(memory or ""),
@@ -193,14 +200,12 @@ async def _values(visit: Visit) -> dict[str, Any]:
         "state": state,
         "found": found,
         "causes": CAUSES,
-        "running": running.total,
-        "queued": queued.total,
-        "details": {
-            each.id: details_of(each, workers.get(each.id), running.total, datetime.now(UTC)) for each in listed
-        },
-        "listed": listed,
-        "total": total,
-        "following": following,
+        "running": listed.running,
+        "queued": listed.queued,
+        "details": {each.id: details_of(each, workers.get(each.id), listed.running, now) for each in listed.jobs},
+        "listed": listed.jobs,
+        "total": listed.total,
+        "following": listed.following,
         "cursor": cursor or "",
         "kept": urlencode(kept),
         "tones": TONES,
@@ -209,6 +214,19 @@ async def _values(visit: Visit) -> dict[str, Any]:
         "text_of": message_text,
         "titles": await visit.read(titles.session_titles, named),
     }
+
+
+async def _listed(visit: Visit, wanted: JobFilter, page: PageRequest | None) -> Listed:
+    """A page of the jobs that match; without one the running and the queued ones of the memory base."""
+    running, queued = [
+        await visit.read(work.list_jobs, replace(wanted, state=state), PageRequest(size=PAGE))
+        for state in (JobState.RUNNING, JobState.QUEUED)
+    ]
+    if page is None:
+        active = [*running.items, *queued.items]
+        return Listed(active, running.total + queued.total, None, running.total, queued.total)
+    found = await visit.read(work.list_jobs, wanted, page)
+    return Listed(found.items, found.total, found.next_cursor, running.total, queued.total)
 
 
 def _uuid(value: str) -> UUID | None:

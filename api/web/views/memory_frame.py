@@ -14,6 +14,7 @@ from memorybase import errors
 from memorybase.database.paging import PageRequest
 from memorybase.models import JobState
 from memorybase.queries.base_sessions import BaseSessionQuery, SessionState
+from memorybase.queries.job_lists import JobFilter
 from memorybase.read_models import jobs, memory_bases, sessions
 from memorybase.read_models.memory_bases import MemoryBaseView
 
@@ -37,8 +38,8 @@ async def _held(visit: Visit, memory: MemoryBaseView) -> tuple[str, str] | None:
     """What messages wait for while the memory has jobs, in words, and where these jobs are listed."""
     of_memory = address("/jobs", tab="running", memory=str(memory.id))
     one = PageRequest(size=1)
-    running = (await visit.read(jobs.list_jobs, memory.id, one, state=JobState.RUNNING)).total
-    queued = (await visit.read(jobs.list_jobs, memory.id, one, state=JobState.QUEUED)).total
+    running = (await visit.read(jobs.list_jobs, JobFilter(memory_base_id=memory.id, state=JobState.RUNNING), one)).total
+    queued = (await visit.read(jobs.list_jobs, JobFilter(memory_base_id=memory.id, state=JobState.QUEUED), one)).total
     waits = f"{plural(queued, 'job')} {'is' if queued == 1 else 'are'} queued" if queued else ""
     if running:
         return f"{plural(running, 'job')} {'runs' if running == 1 else 'run'}{waits and ', '}{waits}", of_memory

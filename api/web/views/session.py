@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Form
+from fastapi import APIRouter, Depends, Form
 from fastapi.responses import RedirectResponse, Response
 
 from api.web import timeline
@@ -31,8 +31,24 @@ USES_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Asked:
     """What the address says to show of a session."""
+
+    flow: str = ""
+    id: str = ""
+    branch: int | None = None
+    role: str = ""
+    find: str = ""
+
+    def shown(self, visit: Visit) -> Shown:
+        """Without values that it cannot have."""
+        flow_id = ids.flow_id(visit.principal.user_id, self.flow)
+        return Shown(flow_id, self.id, self.branch, self.role if self.role in dict(ROLES) else "", self.find.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is shown of a session."""
 
     flow_id: UUID
     id: str
@@ -51,40 +67,36 @@ class Shown:
 @router.get("/session")
 async def session(
     visit: Visitor,
-    flow: str = "",
-    id: str = "",  # noqa: A002 - in the address
+    asked: Annotated[Asked, Depends()],
     at: str = "",
-    branch: int | None = None,
-    role: str = "",
-    find: str = "",
     day: str = "",
     flow_id: str = "",
     session_id: str = "",
 ) -> Response:
     if flow_id and session_id:  # of a former address
         return RedirectResponse(f"{visit.root}{address('/session', flow=flow_id, id=session_id)}", 301)
-    shown = _shown(visit, flow, id, branch, role, find)
+    shown = asked.shown(visit)
     found: list[int] = []
     if day:
-        seq = await visit.read(transcript.first_since, shown.flow_id, id, _start_of(day))
+        seq = await visit.read(transcript.first_since, shown.flow_id, shown.id, _start_of(day))
         return RedirectResponse(f"{visit.root}{shown.url(at=seq)}", 303)
     if shown.find:
-        found = await visit.read(transcript.find, shown.flow_id, id, shown.find)
+        found = await visit.read(transcript.find, shown.flow_id, shown.id, shown.find)
     here = await _seq(visit, shown, at) or (found[-1] if found else None)
-    about = await visit.read(sessions.get_session, shown.flow_id, id)
-    read = await visit.read(transcript.read_transcript, shown.flow_id, id, shown.place(at=here))
-    titled = await visit.read(titles.session_titles, [(shown.flow_id, id)])
+    about = await visit.read(sessions.get_session, shown.flow_id, shown.id)
+    read = await visit.read(transcript.read_transcript, shown.flow_id, shown.id, shown.place(at=here))
+    titled = await visit.read(titles.session_titles, [(shown.flow_id, shown.id)])
     return visit.page(
         "session.html",
         place="conversations",
-        title=titles.title_of(titled, shown.flow_id, id),
+        title=titles.title_of(titled, shown.flow_id, shown.id),
         about=about,
         shown=shown,
-        titled=titled.get((shown.flow_id, id)),
+        titled=titled.get((shown.flow_id, shown.id)),
         here=here,
         roles=ROLES,
         flow=await visit.read(sessions.get_flow, shown.flow_id),
-        notes=await session_notes(visit, shown.flow_id, id),
+        notes=await session_notes(visit, shown.flow_id, shown.id),
         before=max((seq for seq in found if here is not None and seq < here), default=None),
         after=min((seq for seq in found if here is not None and seq > here), default=None),
         found=found,
@@ -95,18 +107,13 @@ async def session(
 
 @router.get("/session/part")
 async def part(
-    visit: Visitor,
-    flow: str,
-    id: str,  # noqa: A002 - in the address
-    before: int | None = None,
-    after: int | None = None,
-    branch: int | None = None,
-    role: str = "",
-    find: str = "",
+    visit: Visitor, asked: Annotated[Asked, Depends()], before: int | None = None, after: int | None = None
 ) -> Response:
     """The group before or after one that is shown."""
-    shown = _shown(visit, flow, id, branch, role, find)
-    read = await visit.read(transcript.read_transcript, shown.flow_id, id, shown.place(before=before, after=after))
+    shown = asked.shown(visit)
+    read = await visit.read(
+        transcript.read_transcript, shown.flow_id, shown.id, shown.place(before=before, after=after)
+    )
     return visit.fragment(
         "session_group.html", shown=shown, here=None, way="up" if after is None else "down", **_group(read)
     )
@@ -145,11 +152,6 @@ async def rename(
         )
     await visit.write(edits.update_session, flow_id, id, new_session_id=name, metadata=None)
     return visit.done(address("/session", flow=flow, id=name), f"Renamed to {name}.")
-
-
-def _shown(visit: Visit, flow: str, session_id: str, branch: int | None, role: str, find: str) -> Shown:
-    known = role if role in dict(ROLES) else ""
-    return Shown(ids.flow_id(visit.principal.user_id, flow), session_id, branch, known, find.strip())
 
 
 def _group(read: transcript.Transcript, *, ends_at_newest: bool = False) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from memorybase.messages import check_json
 from memorybase.models import Message
 from memorybase.queries import caller_ids
 from memorybase.queries.ownership import check_flow, not_found, require, require_memory_base
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 from memorybase.validation import check_text
 from memorybase.vectors.search import cut_query
@@ -190,18 +191,11 @@ def _check(wanted: Mark) -> None:
 
 def _view(row: AnyRow) -> LabelView:
     label = row.SearchLabel
-    return LabelView(
-        id=label.id,
-        flow_id=label.flow_id,
-        message_id=label.message_id,
+    return view_of(
+        LabelView,
+        label,
         message_external_id=row.external_id,
-        message_version=label.message_version,
         current_version=row.version,
         query=label.question,
-        session_id=label.session_id,
-        end_user_id=label.end_user_id,
-        settings=label.settings,
-        right=label.right,
         marked_by=row.key_name,
-        marked_at=label.marked_at,
     )

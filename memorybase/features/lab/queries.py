@@ -10,14 +10,24 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
+from memorybase.database.paging import AnyRow, Found, Keyset, Listing, PageRequest, given
 from memorybase.database.upsert import core, insert, rows_affected
 from memorybase.features.lab.models import SearchLabel
 from memorybase.models import ApiKey, Message
 
 Label = SearchLabel
 
-_PAGE = Keyset("labels", (Label.marked_at, Label.id), descending=True)
+_ROWS = (
+    sa.select(
+        Label,
+        Message.version.label("version"),
+        Message.external_id.label("external_id"),
+        ApiKey.name.label("key_name"),
+    )
+    .join(Message, Message.id == Label.message_id)
+    .outerjoin(ApiKey, ApiKey.id == Label.marked_by)
+)
+_LABELS = Listing(_ROWS, Keyset("labels", (Label.marked_at, Label.id), descending=True), sa.select(Label.id))
 
 
 def put_label(db: OrmSession, values: dict[str, Any], now: datetime) -> UUID:
@@ -33,7 +43,7 @@ def put_label(db: OrmSession, values: dict[str, Any], now: datetime) -> UUID:
 
 
 def label_row(db: OrmSession, user_id: UUID, label_id: UUID) -> AnyRow | None:
-    return db.execute(_views().where(Label.id == label_id, Label.user_id == user_id)).one_or_none()
+    return db.execute(_ROWS.where(Label.id == label_id, Label.user_id == user_id)).one_or_none()
 
 
 def flow_of_label(db: OrmSession, user_id: UUID, label_id: UUID) -> UUID | None:
@@ -44,12 +54,8 @@ def labels_page(
     db: OrmSession, user_id: UUID, *, flow_id: UUID | None, right: bool | None, request: PageRequest
 ) -> Found:
     """Newest first."""
-    conditions = [Label.user_id == user_id]
-    if flow_id is not None:
-        conditions.append(Label.flow_id == flow_id)
-    if right is not None:
-        conditions.append(Label.right == right)
-    return fetch_page(db, _views().where(*conditions), sa.select(Label.id).where(*conditions), _PAGE, request)
+    conditions = (Label.user_id == user_id, *given(flow_id, Label.flow_id), *given(right, Label.right))
+    return _LABELS.page(db, request, *conditions)
 
 
 def labels_of_questions(db: OrmSession, flow_id: UUID | None, *, limit: int) -> Sequence[AnyRow]:
@@ -75,16 +81,3 @@ def marks(
 def delete_label(db: OrmSession, user_id: UUID, label_id: UUID) -> int:
     labels = core(Label)
     return rows_affected(db, sa.delete(labels).where(labels.c.id == label_id, labels.c.user_id == user_id))
-
-
-def _views() -> AnySelect:
-    return (
-        sa.select(
-            Label,
-            Message.version.label("version"),
-            Message.external_id.label("external_id"),
-            ApiKey.name.label("key_name"),
-        )
-        .join(Message, Message.id == Label.message_id)
-        .outerjoin(ApiKey, ApiKey.id == Label.marked_by)
-    )

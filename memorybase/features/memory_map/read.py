@@ -24,6 +24,7 @@ from memorybase.messages import message_text
 from memorybase.models import Generation, MemoryBase
 from memorybase.queries import memory_bases
 from memorybase.queries.ownership import require_memory_base
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 from memorybase.validation import check_text
 from memorybase.vectors.search import check_bound, cut_query
@@ -181,15 +182,11 @@ def messages_on_map(services: Services, user_id: UUID, base_id: UUID, ids: Seque
     with services.database.reading() as db:
         found = queries.shown_messages(db, require_memory_base(db, user_id, base_id), ids)
     return [
-        MappedMessage(
+        view_of(
+            MappedMessage,
+            each,
             message_id=each.id,
-            session_id=each.session_id,
-            seq=each.seq,
-            role=each.role,
             speaker=each.sender_name or each.role,
-            timestamp=each.timestamp,
-            muted=each.muted,
-            pinned=each.pinned,
             excerpt=_excerpt(message_text(each.content)),
         )
         for each in (found[id_] for id_ in ids if id_ in found)
@@ -281,16 +278,7 @@ def _view(base_id: UUID, stored: _Stored, question: MapQuestionView | None) -> M
 
 
 def _point(point: queries.Point) -> MapPointView:
-    return MapPointView(
-        message_id=point.message_id,
-        x=point.x,
-        y=point.y,
-        cluster=point.cluster,
-        session_id=point.session_id,
-        role=point.role,
-        speaker=point.sender_name or point.role,
-        timestamp=point.timestamp,
-    )
+    return view_of(MapPointView, point, speaker=point.sender_name or point.role)
 
 
 def _state(stored: _Stored, *, changed: bool) -> MapState:

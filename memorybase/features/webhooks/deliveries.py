@@ -21,6 +21,7 @@ from memorybase.features.webhooks.errors import WebhookDisabled
 from memorybase.features.webhooks.models import WebhookDelivery
 from memorybase.features.webhooks.outbox import EventType
 from memorybase.queries.ownership import require
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 
 REPLAY_LIMIT = 1_000  # in one call
@@ -183,18 +184,11 @@ def delete_old(services: Services) -> int:
 
 def _view(delivery: WebhookDelivery) -> DeliveryView:
     is_pending = delivery.state == DeliveryState.PENDING
-    return DeliveryView(
-        id=delivery.id,
+    return view_of(
+        DeliveryView,
+        delivery,
         webhook_id=delivery.endpoint_id,
-        event_id=delivery.event_id,
         event_type=EventType(delivery.event_type),
         state=DeliveryState(delivery.state),
-        attempts=delivery.attempts,
         next_attempt_at=delivery.available_at if is_pending else None,
-        last_attempt_at=delivery.last_attempt_at,
-        last_status=delivery.last_status,
-        last_error=delivery.last_error,
-        occurred_at=delivery.occurred_at,
-        finished_at=delivery.finished_at,
-        body=delivery.body,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 from uuid import UUID, uuid4
@@ -21,6 +21,7 @@ from memorybase.features.webhooks.models import WebhookEndpoint
 from memorybase.features.webhooks.outbox import EventType
 from memorybase.models import NAME_LENGTH
 from memorybase.queries.ownership import not_found, require
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.validation import check_text
@@ -219,21 +220,15 @@ def _sorted(event_types: Sequence[EventType]) -> list[str]:
 
 
 def _with_secret(view: WebhookView, secret: str) -> WebhookWithSecret:
-    return WebhookWithSecret(**{each.name: getattr(view, each.name) for each in fields(view)}, secret=secret)
+    return view_of(WebhookWithSecret, view, secret=secret)
 
 
 def _view(endpoint: WebhookEndpoint, counts: Mapping[tuple[UUID, str], int]) -> WebhookView:
-    return WebhookView(
-        id=endpoint.id,
-        url=endpoint.url,
-        description=endpoint.description,
+    return view_of(
+        WebhookView,
+        endpoint,
         event_types=[EventType(each) for each in endpoint.event_types],
         enabled=endpoint.disabled_at is None,
-        disabled_reason=endpoint.disabled_reason,
-        disabled_at=endpoint.disabled_at,
-        failing_since=endpoint.failing_since,
-        former_secret_until=endpoint.former_secret_until,
         pending=counts.get((endpoint.id, "pending"), 0),
         dead=counts.get((endpoint.id, "dead"), 0),
-        created_at=endpoint.created_at,
     )

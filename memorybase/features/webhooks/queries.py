@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import records
-from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
+from memorybase.database.paging import Found, Keyset, Listing, PageRequest, given
 from memorybase.database.upsert import core, rows_affected
 from memorybase.features.webhooks.models import (
     DELIVERY_IS_PENDING,
@@ -111,7 +111,9 @@ _DUE = (
     .with_for_update(skip_locked=True)
 )
 _IS_NO_TEST = Delivery.event_type != TEST
-_PAGE = Keyset("webhook deliveries", (Delivery.occurred_at, Delivery.id), descending=True)
+_OF_WEBHOOK = Listing(
+    sa.select(Delivery), Keyset("webhook deliveries", (Delivery.occurred_at, Delivery.id), descending=True)
+)
 
 
 # Events
@@ -276,14 +278,8 @@ def deliveries_page(
     db: OrmSession, endpoint_id: UUID, *, state: str | None, event_type: str | None, request: PageRequest
 ) -> Found:
     """Newest first."""
-    conditions = [Delivery.endpoint_id == endpoint_id]
-    if state is not None:
-        conditions.append(Delivery.state == state)
-    if event_type is not None:
-        conditions.append(Delivery.event_type == event_type)
-    return fetch_page(
-        db, sa.select(Delivery).where(*conditions), sa.select(Delivery.id).where(*conditions), _PAGE, request
-    )
+    wanted = (*given(state, Delivery.state), *given(event_type, Delivery.event_type))
+    return _OF_WEBHOOK.page(db, request, Delivery.endpoint_id == endpoint_id, *wanted)
 
 
 def deliveries_by_id(db: OrmSession, delivery_ids: Collection[UUID]) -> Sequence[Delivery]:

@@ -9,7 +9,7 @@ from memorybase_client import Client, models
 from typer.testing import CliRunner
 
 from memorybase import cli
-from memorybase.cli import sample
+from memorybase.cli import command, sample
 from memorybase.import_export import sample as data
 
 
@@ -22,7 +22,7 @@ def test_the_sample_is_loaded_once_with_the_page_and_removed(api: Api, monkeypat
             api.work()
         return client.get_memory_base(base.id)
 
-    monkeypatch.setattr(sample, "connect", lambda *_: client_of(api))
+    monkeypatch.setattr(command, "connect", lambda *_: client_of(api))
     monkeypatch.setattr(sample, "ingest", ingest)
     run = CliRunner().invoke
     first, again = (run(cli.app, ["sample"]).output.splitlines() for _ in range(2))

@@ -154,10 +154,13 @@ def test_named_ones_are_retried_again_and_discarded_ones_are_not_found(world: Wo
 
 
 def test_a_list_over_all_memory_bases(world: World, bases: tuple[UUID, UUID]) -> None:
-    whole = jobs.list_dead_letters(world.services, world.user_id, None, PageRequest())
+    whole = jobs.list_dead_letters(world.services, world.user_id, DeadLetterFilter(), PageRequest())
     assert (whole.total, {letter.memory_base_id for letter in whole.items}) == (10, set(bases))
-    assert jobs.list_dead_letters(world.services, world.user_id, None, PageRequest(), cause="unexpected").total == 0
-    assert jobs.list_dead_letters(world.services, world.new_user(), None, PageRequest()).total == 0
+    assert (
+        jobs.list_dead_letters(world.services, world.user_id, DeadLetterFilter(cause="unexpected"), PageRequest()).total
+        == 0
+    )
+    assert jobs.list_dead_letters(world.services, world.new_user(), DeadLetterFilter(), PageRequest()).total == 0
 
 
 def test_a_dry_run_counts_and_changes_nothing(world: World, bases: tuple[UUID, UUID]) -> None:

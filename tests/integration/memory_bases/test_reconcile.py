@@ -14,7 +14,7 @@ from harness.world import World
 from typer.testing import CliRunner, Result
 
 from memorybase import cli, errors, wiring
-from memorybase.cli import dead_letters
+from memorybase.cli import command
 from memorybase.cli import reconcile as reconcile_cli
 from memorybase.database import batches, clock
 from memorybase.memory_bases import consistency, orphans, regenerate
@@ -337,7 +337,7 @@ class TestCommand:
 class TestDeadLetterCommand:
     @pytest.fixture
     def shell(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> Any:
-        monkeypatch.setattr(dead_letters, "connect", lambda *_: client_of(api))
+        monkeypatch.setattr(command, "connect", lambda *_: client_of(api))
         return lambda *words: CliRunner().invoke(cli.app, ["dead-letters", *words])
 
     def test_list_retry_discard(self, api: Api, shell: Any) -> None:

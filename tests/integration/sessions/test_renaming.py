@@ -15,6 +15,7 @@ from memorybase.database.paging import PageRequest
 from memorybase.errors import NotFound
 from memorybase.models import MemoryUse, Session
 from memorybase.queries import memory_uses
+from memorybase.queries.job_lists import JobFilter
 from memorybase.read_models import jobs
 from memorybase.search.request import SearchRequest
 from memorybase.search.search import search
@@ -86,7 +87,12 @@ def test_a_rename_that_is_cut_off_is_seen_whole_and_finished(world: World) -> No
     assert not is_done(world)
     assert [message.session_id for message in world.messages()] == ["new"] * LONG
     assert {job.session_id for job in world.jobs(base)} == {"new"}
-    assert jobs.list_jobs(world.services, world.user_id, base, PageRequest(), session_id="old").items == []
+    assert (
+        jobs.list_jobs(
+            world.services, world.user_id, JobFilter(memory_base_id=base, session_id="old"), PageRequest()
+        ).items
+        == []
+    )
     assert found(world, base, "new") == set(said)
     assert len(found(world, base, "new", pending=False)) == LONG - 3  # of the others the version was raised
     with pytest.raises(NotFound):

@@ -135,11 +135,6 @@ class TestCommands:
         ]
         assert next(iter(table.columns[1].cells)) == r"At the \[zoo]"
 
-    def test_an_empty_query_and_two_scopes_are_refused_by_name(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        assert run_main(monkeypatch, "search", " ") == "error: QUERY must have at least one word."
-        said = run_main(monkeypatch, "search", "x", "--memory", "m", "--flow", "f")
-        assert said == "error: Only one of --memory and --flow can be given."
-
     def test_search_shows_a_dim_line_about_the_other_message_of_a_correction(self) -> None:
         later, earlier, denied = (
             models.Hit.model_validate(
@@ -334,10 +329,10 @@ class TestBulk:
     def test_an_age_has_a_number_and_a_unit(self, subtests: pytest.Subtests) -> None:
         for age in ["", "3", "3w", "-3d", "999999999999d"]:
             with subtests.test(age=age), pytest.raises(errors.InvalidRequest, match="--older-than"):
-                bulk.chosen_by(cast("Client", None), None, None, None, age, None)
+                bulk.Filter(older_than=age).request(cast("Client", None), "cause")
 
     def test_an_age_is_a_moment(self) -> None:
-        chosen = bulk.chosen_by(cast("Client", None), None, "f", None, "7d", None, cause=None)
+        chosen = bulk.Filter(flow="f", older_than="7d").request(cast("Client", None), "cause")
         assert chosen["flow_id"] == "f"
         assert set(chosen) == {"flow_id", "until"}
         assert timedelta(days=7) <= datetime.now(UTC) - chosen["until"] < timedelta(days=8)

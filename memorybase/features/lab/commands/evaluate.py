@@ -15,8 +15,9 @@ import typer
 from rich.table import Table
 
 from memorybase import errors
+from memorybase.cli.command import through_stack
 from memorybase.cli.memory_bases import find_memory_base
-from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, table_console
+from memorybase.cli.options import table_console
 from memorybase.features.lab.commands.questions import ResolvedQuestion, ask_all, load, resolve
 
 if TYPE_CHECKING:
@@ -90,55 +91,78 @@ class Variant:
         return statistics.median(took), took[min(len(took) - 1, int(len(took) * 0.95))]
 
 
-def evaluate(
-    file: Annotated[
-        Path | None, typer.Argument(help="Questions, one JSON object per line.", show_default=False)
-    ] = None,
-    *,
-    memory: Annotated[str, typer.Option(help="The memory base's name.")],
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """What is compared."""
+
     modes: Annotated[
         list[Mode] | None,
         typer.Option(
             "--mode", help="A search mode; repeat the option for more. (default: all three)", show_default=False
         ),
-    ] = None,
+    ] = None
     default_weights: Annotated[
         bool, typer.Option("--default-weights", help="Compare the memory base's own weights with the default ones.")
-    ] = False,
-    labels: Annotated[
-        bool, typer.Option("--labels", help="Measure on the results that were marked right or wrong, instead of FILE.")
-    ] = False,
+    ] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scoring:
+    """How the searches score."""
+
     weights: Annotated[
         str | None,
         typer.Option(help="Factors for the parts of the score, as meaning=1.5,words=0.5.", show_default=False),
-    ] = None,
+    ] = None
     half_life: Annotated[
         float | None, typer.Option(help="Half-life in days; 0: age does not count.", show_default=False)
+    ] = None
+
+    def request(self) -> dict[str, Any]:
+        """Fields of a search. The API checks the names and bounds."""
+        fields: dict[str, Any] = {} if self.half_life is None else {"half_life_days": self.half_life}
+        for pair in self.weights.split(",") if self.weights else ():
+            part, _, factor = pair.partition("=")
+            try:
+                fields.setdefault("weights", {})[part.strip()] = float(factor)
+            except ValueError as exc:
+                raise errors.InvalidRequest(f"--weights must be as meaning=1.5,words=0.5 (got {pair!r}).") from exc
+        return fields
+
+
+@through_stack
+def evaluate(
+    client: Client,
+    file: Annotated[
+        Path | None, typer.Argument(help="Questions, one JSON object per line.", show_default=False)
     ] = None,
+    *,
+    memory: Annotated[str, typer.Option(help="The memory base's name.")],
+    compared: Compared,
+    labels: Annotated[
+        bool, typer.Option("--labels", help="Measure on the results that were marked right or wrong, instead of FILE.")
+    ] = False,
+    scoring: Scoring,
     report: Annotated[Path | None, typer.Option("--json", help="Write all figures and results to this file.")] = None,
-    data_dir: DataDirOption = None,
-    url: UrlOption = None,
-    key: KeyOption = None,
 ) -> None:
     """Measure the search quality of a memory base, on questions with known evidence."""
     if (file is None) != labels:
         raise errors.InvalidRequest("Either FILE or --labels must be given.")
-    setting = _setting(weights, half_life)
+    setting = scoring.request()
     if report is not None and not report.absolute().parent.is_dir():
         raise errors.InvalidRequest(f"{report} cannot be written: its folder does not exist.")
-    with connect(data_dir, url, key) as client:
-        base = find_memory_base(client, memory)
-        own = client.get_search_weights(base.id).stored
-        if default_weights and own is None:
-            raise errors.InvalidRequest(
-                f"{memory} has no weights of its own to compare. Fit some with: memorybase tune FILE --memory {memory}"
-            )
-        questions = load(client, base, file) if file else _labelled(client, base)
-        if not any(each.evidence for each in questions):
-            raise errors.InvalidRequest("At least one question must have evidence, because only those are measured.")
-        variants = _ask(client, base, questions, modes or list(Mode), setting, both=default_weights)
+    base = find_memory_base(client, memory)
+    own = client.get_search_weights(base.id).stored
+    if compared.default_weights and own is None:
+        raise errors.InvalidRequest(
+            f"{memory} has no weights of its own to compare. Fit some with: memorybase tune FILE --memory {memory}"
+        )
+    questions = load(client, base, file) if file else _labelled(client, base)
+    if not any(each.evidence for each in questions):
+        raise errors.InvalidRequest("At least one question must have evidence, because only those are measured.")
+    variants = _ask(client, base, questions, compared, setting)
     _show(memory, questions, variants, tuned=own is not None)
-    if own is not None and not default_weights:
+    if own is not None and not compared.default_weights:
         typer.echo("hint: --default-weights compares the memory base's own weights with the default weights.")
     if report is not None:
         _write(report, base, variants)
@@ -152,30 +176,16 @@ def _labelled(client: Client, base: models.MemoryBaseView) -> list[ResolvedQuest
     return resolve(client, base, text)
 
 
-def _setting(weights: str | None, half_life: float | None) -> dict[str, Any]:
-    """Fields of a search. The API checks the names and bounds."""
-    setting: dict[str, Any] = {} if half_life is None else {"half_life_days": half_life}
-    for pair in weights.split(",") if weights else ():
-        part, _, factor = pair.partition("=")
-        try:
-            setting.setdefault("weights", {})[part.strip()] = float(factor)
-        except ValueError as exc:
-            raise errors.InvalidRequest(f"--weights must be as meaning=1.5,words=0.5 (got {pair!r}).") from exc
-    return setting
-
-
 def _ask(
     client: Client,
     base: models.MemoryBaseView,
     questions: Sequence[ResolvedQuestion],
-    modes: Sequence[Mode],
+    compared: Compared,
     setting: dict[str, Any],
-    *,
-    both: bool,
 ) -> list[Variant]:
     variants = []
-    for mode in dict.fromkeys(modes):
-        for default in (False, True) if both and mode is not Mode.dense else (False,):
+    for mode in dict.fromkeys(compared.modes or Mode):
+        for default in (False, True) if compared.default_weights and mode is not Mode.dense else (False,):
             name = f"{mode}, default weights" if default else str(mode)
             body = {"mode": str(mode), "top_k": TOP, "default_weights": default, **setting}
             found = [

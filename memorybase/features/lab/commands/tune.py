@@ -12,8 +12,9 @@ import typer
 from rich.table import Table
 
 from memorybase import errors
+from memorybase.cli.command import through_stack
 from memorybase.cli.memory_bases import find_memory_base
-from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, progress, table_console
+from memorybase.cli.options import progress, table_console
 from memorybase.features.lab.commands.evaluate import TOP, interval, plain_table
 from memorybase.features.lab.commands.questions import ResolvedQuestion, ask_all, load
 
@@ -56,7 +57,9 @@ class Gain:
         return f"{self.mean:+.3f} [{self.low:+.3f}, {self.high:+.3f}]"
 
 
+@through_stack
 def tune(
+    client: Client,
     file: Annotated[
         Path | None, typer.Argument(help="Questions, one JSON object per line; not with --undo.", show_default=False)
     ] = None,
@@ -65,36 +68,32 @@ def tune(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Fit and measure, but store nothing.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Store the weights even if the gain may be chance.")] = False,
     undo: Annotated[bool, typer.Option("--undo", help="Restore the weights from before the last change.")] = False,
-    data_dir: DataDirOption = None,
-    url: UrlOption = None,
-    key: KeyOption = None,
 ) -> None:
     """Fit a memory base's search weights to questions with known evidence."""
     if undo and (file is not None or dry_run or force):
         raise errors.InvalidRequest("--undo takes no FILE, --dry-run or --force.")
     if not undo and file is None:
         raise errors.InvalidRequest("FILE is required. To restore earlier weights, use --undo.")
-    with connect(data_dir, url, key) as client:
-        base = find_memory_base(client, memory)
-        if file is None:
-            typer.echo(_undo(client, base))
-            return
-        questions = load(client, base, file)
-        pool = _pool(client, base, questions)
-        tuned = _fit(pool)
-        gain = _show(base, pool, tuned)
-        if dry_run or gain.is_significant or force:
-            table_console().print(_weights(pool, tuned))
-            typer.echo("")
-        if dry_run:
-            typer.echo("Nothing was stored: --dry-run.")
-        elif gain.is_significant or force:
-            _store(client, base, pool, tuned, f"{file.name}: NDCG@{TOP} {gain} on held-out questions")
-            typer.echo(
-                f"Stored: searches of {memory} use these weights now. Undo: memorybase tune --memory {memory} --undo"
-            )
-        else:
-            typer.echo("Nothing was stored. Add questions, or store these weights anyway with --force.")
+    base = find_memory_base(client, memory)
+    if file is None:
+        typer.echo(_undo(client, base))
+        return
+    questions = load(client, base, file)
+    pool = _pool(client, base, questions)
+    tuned = _fit(pool)
+    gain = _show(base, pool, tuned)
+    if dry_run or gain.is_significant or force:
+        table_console().print(_weights(pool, tuned))
+        typer.echo("")
+    if dry_run:
+        typer.echo("Nothing was stored: --dry-run.")
+    elif gain.is_significant or force:
+        _store(client, base, pool, tuned, f"{file.name}: NDCG@{TOP} {gain} on held-out questions")
+        typer.echo(
+            f"Stored: searches of {memory} use these weights now. Undo: memorybase tune --memory {memory} --undo"
+        )
+    else:
+        typer.echo("Nothing was stored. Add questions, or store these weights anyway with --force.")
 
 
 def _undo(client: Client, base: models.MemoryBaseView) -> str:

@@ -13,7 +13,7 @@ from harness.clients import client_of
 from typer.testing import CliRunner
 
 from memorybase import cli, errors
-from memorybase.features.lab.commands import evaluate, tune
+from memorybase.cli import command
 
 pytestmark = pytest.mark.slow
 
@@ -28,8 +28,7 @@ def filled(api: Api, monkeypatch: pytest.MonkeyPatch) -> Api:
 
     The commands' client reaches this API without a network.
     """
-    for module in (evaluate, tune):
-        monkeypatch.setattr(module, "connect", lambda *_: client_of(api))
+    monkeypatch.setattr(command, "connect", lambda *_: client_of(api))
     api.flow()
     api.memory(capture="all")
     for n in range(SESSIONS):

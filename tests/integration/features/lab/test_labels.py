@@ -15,7 +15,7 @@ from harness.rows import each_row
 from typer.testing import CliRunner
 
 from memorybase import cli
-from memorybase.features.lab.commands import evaluate
+from memorybase.cli import command
 from memorybase.settings import Settings
 
 Json = dict[str, Any]
@@ -184,7 +184,7 @@ def pressed(results: str) -> dict[str, list[str]]:
 class TestEvaluate:
     @pytest.fixture(autouse=True)
     def connected(self, home: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(evaluate, "connect", lambda *_: client_of(home))
+        monkeypatch.setattr(command, "connect", lambda *_: client_of(home))
 
     def run(self, *words: str) -> tuple[int, str, BaseException | None]:
         result = CliRunner().invoke(cli.app, ["evaluate", "--memory", "notes", *words])

@@ -15,14 +15,15 @@ from memorybase_client import errors as client_errors
 from typer.testing import CliRunner
 
 from memorybase import cli, errors
-from memorybase.features.webhooks import commands, deliveries
+from memorybase.cli import command
+from memorybase.features.webhooks import deliveries
 
 Shell = Callable[..., Result]
 
 
 @pytest.fixture
 def shell(api: Api, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    monkeypatch.setattr(commands, "connect", lambda *_: client_of(api))
+    monkeypatch.setattr(command, "connect", lambda *_: client_of(api))
     return lambda *words: CliRunner().invoke(cli.app, ["webhooks", *words])
 
 
