@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +10,9 @@ from numpy.typing import NDArray
 from memorybase.facts.checks import numbers_of
 from memorybase.keyword_index import scripts
 from memorybase.keyword_index.analyzer import Analyzer
-from memorybase.keyword_index.languages import Language
 
 MIN_SIMILARITY = 0.95  # of two facts that say the same in other words
 MIN_SHARED = 1 / 3  # of the words of a fact, by what corrects it
-_NEGATIONS = frozenset(
-    {"no", "not", "never", "none", "nothing", "without", "cannot", "don't", "doesn't", "didn't", "isn't", "won't"}
-)
 
 
 def key_of(who: str, what: str) -> bytes:
@@ -35,10 +30,8 @@ def is_duplicate(
     """Whether two facts nearly say the same. Other numbers or a negation make another fact, however near it is."""
     if vector is None or other_vector is None or vector.shape != other_vector.shape:
         return False
-    language = analyzer.of(f"{what} {other_what}").known
-    if numbers_of(what, language) != numbers_of(other_what, language):
-        return False
-    if _negations(what, language) != _negations(other_what, language):
+    rules = analyzer.of(f"{what} {other_what}").rules
+    if numbers_of(what, rules) != numbers_of(other_what, rules) or rules.denials(what) != rules.denials(other_what):
         return False
     return float(vector @ other_vector) >= MIN_SIMILARITY
 
@@ -53,11 +46,3 @@ def may_correct(who: str, what: str, other_who: str, other_what: str, analyzer: 
 
 def _words(text: str) -> list[str]:
     return scripts.WORD.findall(scripts.without_marks(scripts.normal(text)).casefold())
-
-
-def _negations(text: str, language: Language | None) -> Collection[str]:
-    """Negations in a text: for English the words, for another language whether there is any, since their forms
-    differ."""
-    if language is not None:
-        return ["denied"] if language.denial.search(language.folded(scripts.normal(text))) else []
-    return _NEGATIONS.intersection(_words(text.replace("\u2019", "'")))

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from memorybase.keyword_index.analyzer import Analyzer
-from memorybase.search.corrections.statements import PAST, READ_CHARS, RETURN, Terms, asserts, plain, prose_sentences
+from memorybase.keyword_index.languages import ENGLISH
+from memorybase.search.corrections.statements import PAST, READ_CHARS, Terms, asserts, plain, prose_sentences
 
 REPLACEMENT_CHARS = 160  # a longer one says more than one thing
 SENTENCES_PER_MESSAGE = 2
@@ -147,13 +148,13 @@ def replaces(older: Sentence, newer: Sentence, alike: float, asked: Asked) -> bo
 def restates(older: Sentence, newer: Sentence) -> bool:
     """Whether the later sentence says the same as the earlier one: "Ines is on call", "Ines is on call again"."""
     is_denied = _DENIED.search(newer.text) is not None or PAST.search(newer.text) is not None
-    tells_other = newer.tells_change and not RETURN.search(newer.text)
+    tells_other = newer.tells_change and not ENGLISH.return_.search(ENGLISH.read(newer.text))
     return older.terms <= newer.terms and not is_denied and not tells_other
 
 
 def _written(text: str) -> Iterator[str]:
     """The statements of a message that are short enough, without what they quote."""
-    for sentence in prose_sentences(text):
+    for sentence in prose_sentences(text, ENGLISH):
         if len(sentence) <= REPLACEMENT_CHARS and not sentence.rstrip().endswith((":", "?")):
             yield plain(sentence)
 
@@ -161,11 +162,11 @@ def _written(text: str) -> Iterator[str]:
 def _sentence(text: str, asked: Asked, analyzer: Analyzer) -> Sentence:
     relation = _RELATIONS.get(asked.relation)
     has_relation = relation is not None and any(
-        match is not None and asserts(text, match.start())
+        match is not None and asserts(text, match.start(), ENGLISH)
         for match in (relation.stated.search(text), relation.changed.search(text))
     )
     change = _REPLACES.search(text)
-    tells_change = change is not None and asserts(text, change.start())
+    tells_change = change is not None and asserts(text, change.start(), ENGLISH)
     names = frozenset(term for name in _CAPITALIZED.findall(text) for term in analyzer.terms(name))
     return Sentence(text, frozenset(analyzer.terms(text)), names, tells_change, has_relation)
 

@@ -51,7 +51,7 @@ TELLS = {
 
 
 def test_the_table_knows_every_language() -> None:
-    assert TELLS.keys() == {"english", *LANGUAGES}
+    assert TELLS.keys() == LANGUAGES.keys()
 
 
 @each_row("text", [text for texts in TELLS.values() for text in texts])
