@@ -7,12 +7,10 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
+from memorybase.comparison import FACT_CORRECTED, FACT_REPEATED, Relation, Said, compare, covered
 from memorybase.facts.checks import numbers_of
 from memorybase.keyword_index import scripts
 from memorybase.keyword_index.analyzer import Analyzer
-
-MIN_SIMILARITY = 0.95  # of two facts that say the same in other words
-MIN_SHARED = 1 / 3  # of the words of a fact, by what corrects it
 
 
 def key_of(who: str, what: str) -> bytes:
@@ -31,17 +29,18 @@ def is_duplicate(
     if vector is None or other_vector is None or vector.shape != other_vector.shape:
         return False
     rules = analyzer.of(f"{what} {other_what}").rules
-    if numbers_of(what, rules) != numbers_of(other_what, rules) or rules.denials(what) != rules.denials(other_what):
-        return False
-    return float(vector @ other_vector) >= MIN_SIMILARITY
+    one, other = (
+        Said(frozenset(), frozenset(numbers_of(text, rules)), rules.denials(text)) for text in (what, other_what)
+    )
+    return compare(one, other, FACT_REPEATED, alike=float(vector @ other_vector)) is Relation.REPEATS
 
 
 def may_correct(who: str, what: str, other_who: str, other_what: str, analyzer: Analyzer) -> bool:
     """Whether a fact is about the same thing as the one that the model says it corrects, and says something else."""
     analyzer = analyzer.of(f"{other_what} {what}")
-    others = {*analyzer.terms(other_what), *analyzer.terms(other_who)}
-    shared = others & {*analyzer.terms(what), *analyzer.terms(who)}
-    return key_of(who, what) != key_of(other_who, other_what) and len(shared) >= MIN_SHARED * len(others)
+    older = [*analyzer.terms(other_what), *analyzer.terms(other_who)]
+    newer = [*analyzer.terms(what), *analyzer.terms(who)]
+    return key_of(who, what) != key_of(other_who, other_what) and covered(older, newer) >= FACT_CORRECTED
 
 
 def _words(text: str) -> list[str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from memorybase.comparison import ONESELF, Relation, Said, compare
 from memorybase.keyword_index.analyzer import DETECT, analyzer
 from memorybase.keyword_index.languages import ENGLISH, LATIN, Language, detection
 from memorybase.standing.finder import MASK, masked
@@ -19,8 +20,6 @@ from memorybase.standing.forms import REQUEST
 OWN_CHARS = 1_000  # of a message; a longer one is pasted material, with a remark in its first paragraph
 MATERIAL_BYTES = 300  # after a line that introduces them: pasted material, not a list of wishes
 MAX_CHARS = 300  # of a sentence that is read
-SAME_WORDS = 0.6  # of the words of both, that both have: they say the same, or one value has changed
-CHANGED_WORDS = 0.45  # the same, where the later sentence tells a change
 
 _SENTENCE = re.compile(
     r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|vs|[A-Z])\.(?= )|\d{1,2}\.(?= \w)|[^.!?\n\u0964\u3002\uff01\uff1f\u061f]"
@@ -112,20 +111,10 @@ def _is_english(said: str) -> bool:
     return stopped > 1 and detection.is_english(words, stopped)  # "a" is a word of many languages
 
 
-def repeats(newer: Sentence, older: Sentence) -> bool:
-    """Whether the later sentence says the same again."""
-    return _alike(newer, older) >= SAME_WORDS and newer.values == older.values
+def relation(newer: Sentence, older: Sentence) -> Relation:
+    """Whether the later sentence says the same again, or gives another value for what the earlier one tells."""
+    return compare(_compared(newer), _compared(older), ONESELF)
 
 
-def supersedes(newer: Sentence, older: Sentence) -> bool:
-    """Whether the later sentence gives another value for what the earlier one tells."""
-    alike = _alike(newer, older)
-    if newer.attribute and newer.attribute == older.attribute:
-        return True
-    if alike >= SAME_WORDS:
-        return newer.values != older.values
-    return newer.tells_change and alike >= CHANGED_WORDS
-
-
-def _alike(one: Sentence, other: Sentence) -> float:
-    return len(one.words & other.words) / max(1, len(one.words | other.words))
+def _compared(said: Sentence) -> Said:
+    return Said(said.words, said.values, subject=said.attribute or None, tells_change=said.tells_change)

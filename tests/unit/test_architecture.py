@@ -52,6 +52,7 @@ LAYERS: dict[str, set[str]] = {
     "indexes": {
         "memorybase.audit",
         "memorybase.auth",
+        "memorybase.comparison",
         "memorybase.events",
         "memorybase.idempotency",
         "memorybase.keyword_index",

@@ -13,11 +13,12 @@ from datetime import datetime
 from itertools import permutations
 from typing import Literal, NamedTuple
 
+from memorybase.comparison import DENIALS, VALUES
 from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.keyword_index.languages import ENGLISH
 from memorybase.search.corrections import chains
 from memorybase.search.corrections.chains import Known, Link
-from memorybase.search.corrections.changes import CHANGED, UNCHANGED, change
+from memorybase.search.corrections.changes import change
 from memorybase.search.corrections.claims import Claim, asks_whether, claim_of
 from memorybase.search.corrections.replacements import (
     REPLACEMENT_ASKED,
@@ -35,7 +36,6 @@ Likeness = Callable[[str, str], float]
 
 COMPARED = 10  # of the best messages
 STATEMENTS_PER_MESSAGE = 2
-DENIED = 0.47  # likeness of a claim and its denial
 ASKED = 0.37  # likeness of each sentence and the question
 SHORT_STATEMENT = 140  # characters: need not share a word with the question if it tells a change
 
@@ -214,7 +214,7 @@ def _restated(
                 messages[number].speaker == messages[each.newer].speaker
                 and messages[number].at > messages[each.newer].at
             )
-            if is_later and restates(replaced, said) and likeness(replaced.text, said.text) >= UNCHANGED:
+            if is_later and restates(replaced, said) and VALUES.are_met(likeness(replaced.text, said.text)):
                 now = shortened(said.text)
                 if (each.newer, number) not in pairs:
                     yield Correction(each.newer, number, "statement", each.now, now)
@@ -268,7 +268,7 @@ def _returning(
             before, after = messages[older.message], messages[newer.message]
             if isinstance(older.said, Statement) and before.speaker == after.speaker and before.at < after.at:
                 alike = likeness(older.text, newer.text)
-                if alike >= CHANGED and _share_a_value(older.said, newer.said):
+                if VALUES.are_met(alike, tells_change=True) and _share_a_value(older.said, newer.said):
                     best[newer.text] = max(alike, best.get(newer.text, 0.0))
     return best
 
@@ -302,6 +302,6 @@ def _compared(older: Stated, newer: Stated, alike: float, known: Known, asked: A
         case Sentence(), Sentence() if replaces(older.said, newer.said, alike, asked):
             was, now = shortened(older.text), shortened(newer.text)
             return Correction(older.message, newer.message, "statement", was, now)
-        case Claim(), Claim() if older.said.denies != newer.said.denies and alike >= DENIED:
+        case Claim(), Claim() if older.said.denies != newer.said.denies and DENIALS.are_met(alike):
             return Correction(older.message, newer.message, "denial")
     return None

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from memorybase.comparison import SENTENCES
 from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.keyword_index.languages import ENGLISH
 from memorybase.search.corrections.statements import PAST, READ_CHARS, Terms, asserts, plain, prose_sentences
@@ -15,7 +16,6 @@ from memorybase.search.corrections.statements import PAST, READ_CHARS, Terms, as
 REPLACEMENT_CHARS = 160  # a longer one says more than one thing
 SENTENCES_PER_MESSAGE = 2
 SHARED_TERMS = 2  # terms, if none of them is of the question or a name
-REPLACEMENT_LIKENESS = 0.45  # of both sentences
 REPLACEMENT_ASKED = 0.35  # likeness of each sentence and the question
 
 # The words of a question that say which thing: after an article, possessive or preposition, and names.
@@ -141,7 +141,7 @@ def may_replace(older: Sentence, newer: Sentence, asked: Asked) -> bool:
 
 def replaces(older: Sentence, newer: Sentence, alike: float, asked: Asked) -> bool:
     """`may_replace`, given how alike both sentences are."""
-    is_alike = alike >= REPLACEMENT_LIKENESS or (older.has_relation and newer.has_relation)
+    is_alike = SENTENCES.are_met(alike, tells_change=True) or (older.has_relation and newer.has_relation)
     return is_alike and may_replace(older, newer, asked)
 
 
