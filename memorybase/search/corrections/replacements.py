@@ -31,7 +31,6 @@ _REPLACES = re.compile(
     re.IGNORECASE,
 )
 _DENIED = re.compile(r"\b(?:no|not|never|no longer|any ?more|instead)\b|n['\u2019]t\b", re.IGNORECASE)
-_CAPITALIZED = re.compile(r"(?<=[a-z,] )[A-Z]\w+")
 
 
 class _Relation(NamedTuple):
@@ -77,7 +76,6 @@ class Sentence:
 
     text: str
     terms: frozenset[str]
-    names: frozenset[str]  # terms
     tells_change: bool
     has_relation: bool
 
@@ -136,7 +134,7 @@ def may_replace(older: Sentence, newer: Sentence, asked: Asked) -> bool:
     if older.has_relation and newer.has_relation:
         return True
     shared = older.terms & newer.terms
-    return len(shared) >= SHARED_TERMS or not shared.isdisjoint(asked.terms) or not shared.isdisjoint(older.names)
+    return len(shared) >= SHARED_TERMS or not shared.isdisjoint(asked.terms)
 
 
 def replaces(older: Sentence, newer: Sentence, alike: float, asked: Asked) -> bool:
@@ -167,8 +165,7 @@ def _sentence(text: str, asked: Asked, analyzer: Analyzer) -> Sentence:
     )
     change = _REPLACES.search(text)
     tells_change = change is not None and asserts(text, change.start(), ENGLISH)
-    names = frozenset(term for name in _CAPITALIZED.findall(text) for term in analyzer.terms(name))
-    return Sentence(text, frozenset(analyzer.terms(text)), names, tells_change, has_relation)
+    return Sentence(text, frozenset(analyzer.terms(text)), tells_change, has_relation)
 
 
 def shortened(sentence: str) -> str:
