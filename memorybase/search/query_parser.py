@@ -202,7 +202,7 @@ def _without_name_terms(asked: Asked, query: str, own: keywords.Analyzer, names:
 
 
 def _without_names(query: str, names: Collection[str], language: Language) -> str:
-    words = _WORDS.findall(query)
+    words = _WORDS.findall(query) if names else []
     kept = [word for word in words if not _is_name(word, names, language)]
     return " ".join(kept) if 1 < len(kept) < len(words) else query
 

@@ -175,7 +175,8 @@ class Language:
     @cached_property
     def tells_time(self) -> re.Pattern[str]:
         names = {*self.month_numbers, *self.weekdays.replace("/", " ").split()}.difference(self.not_alone.split())
-        return re.compile(rf"{self.whole(self.times, *sorted(names))}|{self.year_alone}")
+        start = r"\b" if self.has_spaces else ""  # every message is searched for it, and \b alone spares most positions
+        return re.compile(rf"{start}{self.whole(self.times, *sorted(names))}|{self.year_alone}")
 
     @cached_property
     def tells_number(self) -> re.Pattern[str]:
