@@ -73,7 +73,7 @@ INSTALLED_SLIM := $(SLIM)/.installed
 INSTALLED_DEPLOY := $(DEPLOY)/.installed
 INSTALLED_SITE := $(SITE)/.installed
 
-.PHONY: help demo test test-slow check-deploy check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-sentence-transformers check-slim check-typescript check-upgrade chaos chaos-net up dist sbom site doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-corrections bench-distillation bench-history bench-lag bench-languages bench-lives bench-many bench-page bench-peers bench-production bench-recall bench-restore bench-scale bench-scores bench-standing bench-tokens bench-workers migrate pictures clean
+.PHONY: help demo test test-slow check-deploy check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-sentence-transformers check-slim check-typescript check-upgrade chaos chaos-net up dist sbom site doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-corrections bench-distillation bench-history bench-lag bench-languages bench-lives bench-many bench-page bench-peers bench-production bench-recall bench-restore bench-rules bench-scale bench-scores bench-standing bench-tokens bench-workers migrate pictures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -206,6 +206,9 @@ bench-recall: $(INSTALLED) ## measure search quality: DATA="LoCoMo and chat file
 
 bench-languages: $(INSTALLED_DEV) ## measure search in fourteen languages: ARGS="--modes keyword --misses"
 	PYTHONPATH=tests $(BIN)/python bench/languages.py $(ARGS)
+
+bench-rules: $(INSTALLED_DEV) ## judge the rules for languages, standing statements and corrections: ARGS="--by-language --misses"
+	$(BIN)/python bench/rules.py $(ARGS)
 
 bench-scores: $(INSTALLED) ## measure how reliable scores are in small and large stores: DATA="LoCoMo and chat files", ARGS="--large 20000"
 	$(BIN)/python bench/scores.py $(DATA) $(ARGS)

@@ -7,7 +7,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from memorybase.keyword_index.analyzer import ENGLISH_STOP_WORDS, analyzer
+from memorybase.keyword_index.analyzer import analyzer
+from memorybase.keyword_index.languages import ENGLISH
 
 QUESTION_WORDS = 6  # a sentence with fewer content words makes no known item
 
@@ -59,7 +60,7 @@ def _sentences(text: str) -> Iterator[list[str]]:
     words_of = analyzer("english").words
     for line in _FENCED.sub("\n", text).splitlines():
         for sentence in _SENTENCE_END.split(_LIST_MARK.sub("", line)):
-            yield [word for word in words_of(_CONTRACTION.sub(" ", sentence)) if word not in ENGLISH_STOP_WORDS]
+            yield [word for word in words_of(_CONTRACTION.sub(" ", sentence)) if word not in ENGLISH.words]
 
 
 def _half(rng: random.Random, words: Sequence[str]) -> list[str]:

@@ -23,7 +23,7 @@ from memorybase.conversation.context import ContextRequest, build_context
 from memorybase.ingestion import capture as capturing
 from memorybase.ingestion import job_runner
 from memorybase.ingestion.capture import CaptureRequest
-from memorybase.keyword_index.analyzer import ENGLISH_STOP_WORDS
+from memorybase.keyword_index.languages import ENGLISH
 from memorybase.messages import NewMessage, normalise
 from memorybase.read_models import overview
 from memorybase.search import search
@@ -185,7 +185,7 @@ class Asker:
 
     def frequent_word(self) -> str:
         """A word of the hundred most frequent ones that are no stop words."""
-        return self._stage.vocabulary.words[len(ENGLISH_STOP_WORDS)]
+        return self._stage.vocabulary.words[len(ENGLISH.words)]
 
     def topical_words(self) -> str:
         return " ".join(self.question().rstrip("?").split()[-2:])

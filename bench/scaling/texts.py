@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.keyword_index.analyzer import ENGLISH_STOP_WORDS
+from memorybase.keyword_index.languages import ENGLISH
 
 WORDS = 40_000
 TOPICS = 200
@@ -42,7 +42,7 @@ class Vocabulary:
     """Words by falling frequency: stop words first, as in English, then words of syllables."""
 
     def __init__(self) -> None:
-        stop_words = sorted(ENGLISH_STOP_WORDS, key=lambda word: (len(word), word))
+        stop_words = sorted(ENGLISH.words, key=lambda word: (len(word), word))
         self.words = [*stop_words, *(_word(n) for n in range(WORDS))]
         self._first = len(stop_words)
         self._frequencies = _cumulative(len(self.words))

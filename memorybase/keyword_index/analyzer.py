@@ -23,10 +23,9 @@ from uuid import UUID
 import Stemmer
 
 from memorybase.keyword_index import figures, identifiers, scripts
-from memorybase.keyword_index.languages import LANGUAGES, OF_CODE, Language, detection
+from memorybase.keyword_index.languages import ENGLISH, LANGUAGES, OF_CODE, Language, detection
 from memorybase.keyword_index.scripts import MAX_CHARS, normal
 
-ENGLISH = "english"
 Spoken = Callable[[], Collection[str]]
 REVISION = 6  # of what the analyzers make of a text
 MAX_TERMS = 1_000  # distinct, per message; longer texts are not conversation, and their first terms name the topic
@@ -43,7 +42,7 @@ PLAIN = "~"
 
 # Stop words that are names as well. In English, every stop word with a capital between words without is taken for one.
 _ALSO_NAMES = {
-    ENGLISH: ("Will", "Don"),
+    "english": ("Will", "Don"),
     "german": ("Will",),
     "dutch": ("Ben",),
     "turkish": ("Ben",),
@@ -52,30 +51,11 @@ _ALSO_NAMES = {
 _INSIDE = r"(?:(?<=[^\W\d_A-Z] )|(?<=, ))"
 _AFTER_VERB = "you|we|i|he|she|it|they|this|that|these|those|there|the|a|an|my|your|our|his|her|their|not|do"
 
-# Words that name no topic.
-ENGLISH_STOP_WORDS = frozenset(
-    "a about after also am an and any are as at be because been before being between both but by can could did do "
-    "does don down during each few for from further had has have he her here hers him his how i if in into is it "
-    "its just like ll m me more most my no nor not now of off on once only or other our out over own re s same she "
-    "should so some such t than that the their them then there these they this those to too up ve very was we were "
-    "what when where which who whom why will with won would you your d".split()
-)
-
 # Beside stop words what only makes a question: "how many", "didn't I", "I've". Texts are found by these words.
 _ASKING = re.compile(
     r"\b(?:how (?:many|much)|[a-z]+n't|(?:i|you|he|she|it|we|they|that|there|who|what|where|when|how)'[a-z]+)(?!\w)"
 )
 
-# For case-folded text: ignoring case takes three times as long.
-_TIME = re.compile(
-    r"\b(?:yesterday|today|tonight|tomorrow|ago|recently|since|weekend"
-    r"|(?:last|next|this|past|few|couple of) (?:night|morning|days?|weeks?|weekends?|months?|years?|spring|summer"
-    r"|autumn|fall|winter|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|for \w+ years"
-    r"|january|february|march|april|june|july|august|september|october|november|december|may \d"
-    r"|\d{1,2}(?:st|nd|rd|th)|(?:19|20)\d\d)\b"
-)
-_NUMBER = re.compile(r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|once|twice|few|several|many|couple)\b")
 # A wish that holds beyond its conversation. English.
 _STANDING_WISH = re.compile(
     r"\b(?:always|never|whenever|from now on|every time|prefer\w*|i'd rather|make sure (?:to|you)|remember to)\b"
@@ -133,17 +113,11 @@ class Analyzer:
 
     def __init__(self, language: str) -> None:
         self.language = language
-        self._known = LANGUAGES.get(language)
-        self._stop_words = self._known.words if self._known else frozenset()
-        if language == ENGLISH:
-            self._stop_words = ENGLISH_STOP_WORDS
+        self.rules = LANGUAGES.get(language, ENGLISH)  # those of English read a language that is only stemmed
+        self._is_english = language == ENGLISH.name
+        self._stop_words = self.rules.words if language in LANGUAGES else frozenset[str]()
         self._has_stemmer = language in Stemmer.algorithms()
         self._local = threading.local()  # a stemmer is not thread-safe
-
-    @property
-    def known(self) -> Language | None:
-        """The rules for the language; None for English and for languages that are only stemmed."""
-        return self._known
 
     @property
     def label(self) -> str:
@@ -179,9 +153,9 @@ class Analyzer:
         """The words of a question that are no stop words, or names; of text without spaces, those pairs of units that
         have no part in a stop word."""
         folded = self._folded(normal(text))
-        if self.language == ENGLISH:
+        if self._is_english:
             folded = _ASKING.sub(" ", folded).strip(" ?") or folded
-        if self._known is None or self._known.has_spaces:
+        if self.rules.has_spaces:
             return self.kept(self._words(folded)) + self.names(text)
         return [word for run in scripts.WORD.findall(folded) for word in self._asked_in(run)] or self._words(folded)
 
@@ -189,7 +163,7 @@ class Analyzer:
         """The stop words that are names in this text: Will, Don."""
         if (word := text.strip().capitalize()) in _ALSO_NAMES.get(self.language, ()):
             return [word.casefold()]
-        inside = _CAPITALIZED_INSIDE.findall(text) if self.language == ENGLISH else ()
+        inside = _CAPITALIZED_INSIDE.findall(text) if self._is_english else ()
         return self._names(text, inside)
 
     def asked(self, text: str, _spoken: Spoken = tuple) -> Asked:
@@ -211,7 +185,7 @@ class Analyzer:
 
     def _document(self, text: str, folded: str, words: list[str]) -> Document:
         """`folded`: the text in normal form, folded; `words`: those of it that are no stop words."""
-        inside = _CAPITALIZED_INSIDE.findall(text) if self.language == ENGLISH else ()
+        inside = _CAPITALIZED_INSIDE.findall(text) if self._is_english else ()
         terms = self.stems(words)
         counts = Counter(terms)
         counted = {term: min(count, MAX_COUNT) for term, count in islice(counts.items(), MAX_TERMS)}
@@ -223,7 +197,7 @@ class Analyzer:
                 counted[term] = min(count, MAX_COUNT)
         # Names that are stop words are no terms: a message of such a name alone has the length of what finds it.
         length = self._length(folded, terms) or len(counted)
-        if self.language != ENGLISH:
+        if not self._is_english:
             return Document(counted, length, self._traits(text, folded), self.label, spoken=self._spoken)
         traits = self._traits(text, folded)
         if _STANDING_WISH.search(folded):
@@ -266,12 +240,20 @@ class Analyzer:
     def _folded(self, text: str) -> str:
         """A text in normal form as its words are compared."""
         text = scripts.with_western_digits(text)
-        return self._known.folded(text) if self._known else scripts.without_marks(text).casefold()
+        return self.rules.folded(text)
 
     def _traits(self, text: str, folded: str) -> Traits:
-        if self._known is None:
-            return _traits(text, folded, _TIME, _NUMBER)
-        return _foreign_traits(text, folded, self._known)
+        traits = Traits(0)
+        if "?" in text or "\uff1f" in text or "\u061f" in text or self.rules.unmarked_question.search(folded):
+            traits |= Traits.ASKS
+        first = self.rules.unmarked_question.search(folded.partition("\n")[0])
+        if first or _ENDS_IN_QUESTION.search(text.partition("\n")[0]):
+            traits |= Traits.ENDS_IN_QUESTION
+        if self.rules.tells_time.search(folded):
+            traits |= Traits.TELLS_TIME
+        if self.rules.tells_number.search(folded):
+            traits |= Traits.TELLS_NUMBER
+        return traits
 
     def _names(self, text: str, inside: Sequence[str]) -> list[str]:
         """`inside`: the words of an English text with a capital inside of a sentence."""
@@ -300,12 +282,11 @@ class Analyzer:
         return Counter(PLAIN + term for term, same in zip(plain, self.stems(accented), strict=True) if term != same)
 
     def _without_apostrophe(self, word: str) -> str:
-        if self._known is not None:
-            before, _, after = word.partition("'")
-            if self._known.is_word_before_apostrophe:
-                return before
-            if before in self._known.elisions:
-                return after
+        before, _, after = word.partition("'")
+        if self.rules.is_word_before_apostrophe:
+            return before
+        if before in self.rules.elisions:
+            return after
         return word.removesuffix("'s").replace("'", "")
 
     def _length(self, folded: str, terms: Sequence[str]) -> int:
@@ -318,10 +299,10 @@ class Analyzer:
     def _asked_in(self, run: str) -> list[str]:
         """A word, or the pairs of a run of characters that no function string covers; next to one, a single character
         counts alone and with its neighbors."""
-        if self._known is None or not scripts.is_unspaced(run):
+        if not scripts.is_unspaced(run):
             return [] if run in self._stop_words else [run[:MAX_TERM_CHARS]]
         is_free = [True] * len(run)
-        for match in self._known.function_strings.finditer(run):
+        for match in self.rules.function_strings.finditer(run):
             is_free[match.start() : match.end()] = [False] * len(match[0])
         if len(run) == 1:
             return [run] if is_free[0] else []
@@ -337,14 +318,15 @@ class Analyzer:
 
     @property
     def _spoken(self) -> str:
-        return self._known.code if self._known and not self._known.has_own_script else ""
+        is_shown = self.rules.has_own_script or self._is_english or self.language not in LANGUAGES
+        return "" if is_shown else self.rules.code
 
 
 class DetectingAnalyzer(Analyzer):
     """Text to terms in the language of each text; English where none shows."""
 
     def __init__(self) -> None:
-        super().__init__(ENGLISH)
+        super().__init__(ENGLISH.name)
 
     @property
     def label(self) -> str:
@@ -353,7 +335,7 @@ class DetectingAnalyzer(Analyzer):
     def of(self, text: str) -> Analyzer:
         words = self.words(text)
         name = self._detected(text, words, self.kept(words))
-        return analyzer(name or ENGLISH)
+        return analyzer(name or ENGLISH.name)
 
     def terms(self, text: str) -> list[str]:
         return self.of(text).terms(text)
@@ -365,7 +347,7 @@ class DetectingAnalyzer(Analyzer):
         words = self.words(text)
         kept = self.kept(words)
         name = self._detected(text, words, kept)
-        own = analyzer(name or ENGLISH)
+        own = analyzer(name or ENGLISH.name)
         asked = own.asked_words(text)
         if name is None:
             is_english = detection.is_english(words, len(words) - len(kept))
@@ -373,12 +355,12 @@ class DetectingAnalyzer(Analyzer):
             for other in others:  # their messages are indexed without these words
                 asked = other.kept(asked) or asked
         else:
-            others = [analyzer(ENGLISH)]
+            others = [analyzer(ENGLISH.name)]
         names = _names_in(text).intersection(asked)
-        codes = spoken() if names or own.known is not None else ()
+        codes = spoken() if names or name is not None else ()
         further = [analyzer(OF_CODE[code].name) for code in sorted(codes)]
         found = _asked(text, asked, [own, *others], dict.fromkeys(names, further))
-        return replace(found, is_foreign=own.known is not None and own.known.code not in codes)
+        return replace(found, is_foreign=name is not None and own.rules.code not in codes)
 
     def found_by(self, text: str) -> set[str]:
         return self.of(text).found_by(text)
@@ -396,7 +378,7 @@ class DetectingAnalyzer(Analyzer):
         )
 
     def _detected(self, text: str, words: Sequence[str], kept: Sequence[str]) -> str | None:
-        return detection.language_of(text, words, len(words) - len(kept), ENGLISH_STOP_WORDS)
+        return detection.language_of(text, words, len(words) - len(kept))
 
 
 # What stands before the first word of a sentence; "Dr." ends none.
@@ -459,33 +441,11 @@ def _as_name(word: str, language: str) -> re.Pattern[str]:
     if word not in _ALSO_NAMES.get(language, ()):
         return re.compile(rf"(?<![\w'\u2019])[a-z]+,? {word}(?!['\u2019\w]| [A-Z])")  # in no title
     pattern = rf"{_INSIDE}{word}(?!\w|['\u2019](?!s\b))"
-    if language == ENGLISH:
+    if language == ENGLISH.name:
         pattern += (
             rf"|\b{word}['\u2019]s\b|(?<![\w'\u2019]){word}(?!['\u2019\w]| (?:{_AFTER_VERB})\b|[^.!?\n]{{0,200}}\?)"
         )
     return re.compile(pattern)
-
-
-def _foreign_traits(text: str, folded: str, language: Language) -> Traits:
-    traits = _traits(text, folded, language.tells_time, language.tells_number)
-    if language.unmarked_question.search(folded):
-        traits |= Traits.ASKS
-    if language.unmarked_question.search(folded.partition("\n")[0]):
-        traits |= Traits.ENDS_IN_QUESTION
-    return traits
-
-
-def _traits(text: str, read: str, tells_time: re.Pattern[str], tells_number: re.Pattern[str]) -> Traits:
-    traits = Traits(0)
-    if "?" in text or "\uff1f" in text or "\u061f" in text:
-        traits |= Traits.ASKS
-    if _ENDS_IN_QUESTION.search(text.partition("\n")[0]):
-        traits |= Traits.ENDS_IN_QUESTION
-    if tells_time.search(read):
-        traits |= Traits.TELLS_TIME
-    if tells_number.search(read):
-        traits |= Traits.TELLS_NUMBER
-    return traits
 
 
 def term_key(flow_id: UUID, term: str) -> int:
@@ -520,11 +480,10 @@ def name_words(name: str | None) -> set[str]:
     return {word for word in analyzer("none").words(name or "") if len(word) > 1}
 
 
-def name_forms(word: str, language: Language | None) -> set[str]:
+def name_forms(word: str, language: Language) -> set[str]:
     """A folded word and what it may be declined from."""
-    endings = language.name_endings.items() if language else ()
     return {word} | {
         word[: -len(ending)] + basic
-        for ending, basic in endings
+        for ending, basic in language.name_endings.items()
         if word.endswith(ending) and len(word) - len(ending) >= SHORTEST_NAME
     }

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from memorybase.keyword_index import scripts
-from memorybase.keyword_index.languages import LANGUAGES
+from memorybase.keyword_index.languages import ENGLISH, LANGUAGES
 
 LAST_DIGITS = 7  # of a long number: telephone numbers are written with and without the codes of country and area
 FEWEST_DIGITS = 6  # in groups that are one number
@@ -24,11 +24,7 @@ MOST_LETTERS = 5  # of a code before its digits
 IP_PARTS, IP_NUMBERS = 4, 256
 MONTHS, MOST_DAYS = 12, 31
 
-_NAMES = (
-    "january/jan february/feb march/mar april/apr may june/jun july/jul august/aug september/sep october/oct "
-    "november/nov december/dec"
-)
-_ENGLISH_MONTHS = {name: number for number, names in enumerate(_NAMES.split(), 1) for name in names.split("/")}
+_ENGLISH_MONTHS = {word: number for name, number in ENGLISH.month_numbers.items() for word in (name, name[:3])}
 
 _START = r"(?<![^\W\u2e80-\uffff])"  # of text without spaces a figure may follow at once
 _END = "(?![0-9a-z]|[.,'/-][0-9])"

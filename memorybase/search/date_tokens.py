@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from memorybase.keyword_index.languages import LANGUAGES, Language
 from memorybase.keyword_index.languages.definition import AFTER, BEFORE, MARKS, YEAR, one_of
-from memorybase.keyword_index.languages.english import ENGLISH_DATES
 
 READ_CHARS = 2_000  # of a query
 MONTHS = 12
@@ -48,15 +47,15 @@ class Token(NamedTuple):
     is_plural: bool = False
 
 
-def folded(query: str, language: Language | None) -> str:
+def folded(query: str, language: Language) -> str:
     """The beginning of a query in normal form C as its tokens are compared."""
     text = query[:READ_CHARS].translate(_DIGITS).replace("\u2019", "'")
-    return text.casefold() if language is None else language.folded(text)
+    return language.folded(text)
 
 
-def tokens(text: str, language: Language | None) -> list[Token]:
+def tokens(text: str, language: Language) -> list[Token]:
     """The tokens of a folded text."""
-    found = list(_words_of(language.name if language else None).tokens(text))
+    found = list(_words_of(language.name).tokens(text))
     for number, token in enumerate(found):  # "the month of October" is October
         is_counted = number > 0 and found[number - 1].letter in "LTPNu"
         if (
@@ -68,20 +67,20 @@ def tokens(text: str, language: Language | None) -> list[Token]:
     return found
 
 
-def is_past(text: str, language: Language | None) -> bool:
-    return _words_of(language.name if language else None).past.search(text) is not None
+def is_past(text: str, language: Language) -> bool:
+    return _words_of(language.name).past.search(text) is not None
 
 
-def specific(words: list[str], language: Language | None) -> list[str]:
+def specific(words: list[str], language: Language) -> list[str]:
     """The words without those that only ask for what was said: know, tell, mention."""
-    own = _words_of(language.name if language else None)
+    own = _words_of(language.name)
     return [word for word in words if not own.generic.fullmatch(word)]
 
 
-def says_more(text: str, language: Language | None, words: list[str]) -> bool:
+def says_more(text: str, language: Language, words: list[str]) -> bool:
     """Whether a rest of a folded query, without its stop words `words`, has other words than talk and happen."""
-    own = _words_of(language.name if language else None)
-    if language is not None and not language.has_spaces:
+    own = _words_of(language.name)
+    if not language.has_spaces:
         text = language.function_strings.sub(" ", own.generic.sub(" ", text))
         return re.search(r"\w", text) is not None
     return bool(specific(words, language))
@@ -90,24 +89,23 @@ def says_more(text: str, language: Language | None, words: list[str]) -> bool:
 class _Words:
     """The date words of a language, as one pattern whose groups are letters with numbers."""
 
-    def __init__(self, language: Language | None) -> None:
-        self._words = words = language.dates if language else ENGLISH_DATES
+    def __init__(self, language: Language) -> None:
+        self._words = words = language.dates
         self._language = language
-        has_spaces = language is None or language.has_spaces
-        self._before, self._after = (BEFORE, AFTER) if has_spaces else ("", "")
+        self._before, self._after = (BEFORE, AFTER) if language.has_spaces else ("", "")
         self._tables = {
-            "M": ("M", language.month_numbers if language else _numbered(words.months)),
-            "W": ("W", language.weekday_numbers if language else _numbered(words.weekdays, 0)),
+            "M": ("M", language.month_numbers),
+            "W": ("W", language.weekday_numbers),
             "short": ("s", _numbered(words.short_months)),
         }
         pairs = (pair.split("=") for pair in words.numbers.split("|") if pair)
         self._numbers = {self._folded(word): int(number) for word, number in pairs}
-        self._numbers |= language.amounts if language else {}
+        self._numbers |= language.amounts
         self._dual = re.compile(self._folded(words.duals))
         self._plural = re.compile(self._folded(words.plurals))
         self.past = re.compile(f"{self._before}(?:{self._folded(words.past)}){self._after}")
         self.generic = re.compile(self._folded(words.generic))
-        self._pattern = re.compile("|".join(self._alternatives(has_spaces=has_spaces)))
+        self._pattern = re.compile("|".join(self._alternatives(has_spaces=language.has_spaces)))
 
     def tokens(self, text: str) -> Iterator[Token]:
         for match in self._pattern.finditer(text):
@@ -147,20 +145,20 @@ class _Words:
         return (_CHINESE.get(tens, 1) if ten else 0) * 10 + _CHINESE.get(ones, 0)
 
     def _folded(self, pattern: str) -> str:
-        return self._language.in_pattern(pattern) if self._language else pattern
+        return self._language.in_pattern(pattern)
 
     def _alternatives(self, *, has_spaces: bool) -> Iterator[str]:
         """The patterns of all tokens: numbers first, then words, then any other word."""
         yield r"(?P<Z1>(?<=[\d.日号號月])\s?[-\u2013\u2014~\uff5e\u301c]\s?(?=\d)|\s?[\u2013\u2014]\s?)"
         yield r"[\s,()\"'-]+"
         yield from _NUMERIC_DATES
-        between = "/" if self._language is None else "[./]"  # the point of English is that of decimal numbers
-        yield rf"(?P<fraction>(?<![\d./$€£])\d{{1,2}}{between}\d{{1,2}}(?![\d./%:]|[^\W\d_]))"
+        between = self._words.fraction_marks
+        yield rf"(?P<fraction>(?<![\d./$€£])\d{{1,2}}[{between}]\d{{1,2}}(?![\d./%:]|[^\W\d_]))"
         yield rf"(?P<Y>(?<![\d$€£.,]){YEAR}(?![\d%€]|[.,:]\d)(?:\s?(?:{self._folded(self._words.after_year)}))?)"
         if not has_spaces:
             yield rf"(?P<CM>(?<![\d十])(?:\d{{1,2}}|{_CHINESE_NUMBER})月份?(?![前間间]))"
             yield rf"(?P<CD>(?<![\d十])(?:\d{{1,2}}|{_CHINESE_NUMBER})[日号號](?![間间前楼樓线線]|以|ぶり))"
-        marks = (r"\.(?!\d)", self._words.ordinal_mark, self._language.ordinal if self._language else "")
+        marks = (r"\.(?!\d)", self._words.ordinal_mark, self._language.ordinal)
         ordinal = "|".join(filter(None, marks))
         after = r"(?![^\W\d_])" if has_spaces else ""
         yield rf"(?P<N>(?<![\d.,:/$€£#])\d{{1,3}}(?:{ordinal})?(?![\d%€$£]|[.,:/]\d|\s?[ap]\.?m\b){after})"
@@ -218,9 +216,9 @@ class _Words:
         return one_of(self._numbers) if self._before else f"{_CHINESE_NUMBER}|{one_of(self._numbers)}"
 
 
-@lru_cache(maxsize=len(LANGUAGES) + 1)
-def _words_of(name: str | None) -> _Words:
-    return _Words(LANGUAGES[name] if name else None)
+@lru_cache(maxsize=len(LANGUAGES))
+def _words_of(name: str) -> _Words:
+    return _Words(LANGUAGES[name])
 
 
 def _date(text: str, name: str, start: int, end: int) -> Token:

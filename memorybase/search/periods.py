@@ -14,9 +14,8 @@ from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from memorybase.keyword_index.languages import LATIN, Language
+from memorybase.keyword_index.languages import ENGLISH, LATIN, Language
 from memorybase.keyword_index.languages.date_words import FEW
-from memorybase.keyword_index.languages.english import ENGLISH_DATES
 from memorybase.search import date_tokens
 from memorybase.search.date_tokens import LEAP_YEAR, MONTHS, Token
 
@@ -84,20 +83,20 @@ class Named(NamedTuple):
     rest: str  # the folded query without them, and without words such as since
 
 
-def periods(query: str, now: datetime, language: Language | None, zone: tzinfo = UTC) -> tuple[Period, ...]:
-    """The periods that a query in normal form C names, with days of the zone; None for English."""
+def periods(query: str, now: datetime, language: Language, zone: tzinfo = UTC) -> tuple[Period, ...]:
+    """The periods that a query in normal form C names, with days of the zone."""
     return named(query, now, language, zone).periods
 
 
-def named(query: str, now: datetime, language: Language | None, zone: tzinfo = UTC) -> Named:
+def named(query: str, now: datetime, language: Language, zone: tzinfo = UTC) -> Named:
     """The periods that a query in normal form C names, with days of the zone.
 
-    A few words show hardly in which language they are: without one, English, such a query is read in any language
-    in which it is nothing but a time.
+    A few words hardly show their language, so a short query that is taken for English is also read in each language in
+    which it is nothing but a time.
     """
     moment = now.astimezone(zone)
     found = _named_in(query, moment, language)
-    if language is None and _is_more(found) and 1 < len(query.split()) <= FEW_WORDS:
+    if language is ENGLISH and _is_more(found) and 1 < len(query.split()) <= FEW_WORDS:
         others = (_named_in(query, moment, other) for other in LATIN)
         return next((other for other in others if other.periods and not _is_more(other)), found)
     return found
@@ -107,20 +106,20 @@ def _is_more(found: Named) -> bool:
     return re.search(r"\w", found.rest) is not None
 
 
-def _named_in(query: str, now: datetime, language: Language | None) -> Named:
+def _named_in(query: str, now: datetime, language: Language) -> Named:
     text = date_tokens.folded(query, language)
     found = date_tokens.tokens(text, language)
     letters = "".join(token.letter for token in found)
     if not _HINTS.search(letters):
         return Named((), text)
-    words = language.dates if language else ENGLISH_DATES
+    words = language.dates
     reader = _Reader(now, is_past=date_tokens.is_past(text, language), weekday_of_week=words.weekday_of_week)
     forms = _forms(months=words.months_need_preposition, years=words.years_need_preposition, bare_days=words.bare_days)
     spans = [
         (match, reader.read(match.lastgroup or "", found[match.start(match.lastgroup or 0) : match.end()]))
         for match in forms.finditer(letters)
     ]
-    separable = _BETWEEN_TIMES if language is None or language.has_spaces else frozenset[str]()
+    separable = _BETWEEN_TIMES if language.has_spaces else frozenset[str]()
     kept = _without_weak([period for _, period in spans if period is not None])
     covered = [match.span() for match, period in spans if period]
     return Named(tuple(kept), _rest(text, found, covered, separable))

@@ -1,6 +1,6 @@
 """Reads a query: its terms, the speakers and dates that it names, and whether it asks for a time or a number. Pure.
 
-Rules, not a model. They know English and the languages of keyword_index/languages.
+Rules, not a model, in the languages of keyword_index/languages.
 """
 
 from __future__ import annotations
@@ -13,69 +13,19 @@ from datetime import UTC, datetime, tzinfo
 from memorybase.keyword_index import analyzer as keywords
 from memorybase.keyword_index import scripts
 from memorybase.keyword_index.analyzer import Asked, Spoken
-from memorybase.keyword_index.languages import Language
+from memorybase.keyword_index.languages import ENGLISH, Language
 from memorybase.keyword_index.scripts import normal
 from memorybase.search import date_tokens, periods
 from memorybase.search.passages import PassageTerms
 from memorybase.search.periods import Period
 
-_ASKS_TIME = re.compile(
-    r"^\W*(?:(?:by|from|since|until|till) )?when\b|\b(?:what|which) (?:date|year|month|day|weekday|time)\b|\bhow long\b"
-)
-_ASKS_NUMBER = re.compile(r"\bhow (?:many|much|often|old|long)\b")
 _IS_QUESTION = re.compile(
     r"^\W*(?:what|when|where|which|whom?|whose|why|how|is|are|was|were|do|does|did|have|has|had|can|could|should|would"
     r"|will)\b|[?\u061f\uff1f]\W*$"
 )
-_FIRST_PERSON = re.compile(r"\b(?:i|my|me|we|our)\b")
-_ASKS_OTHER_SIDE = re.compile(
-    r"\b(?:did|have|had|were) you\b"
-    r"|(?<!can )(?<!could )(?<!would )(?<!will )(?<!please )\byou (?:recommend|suggest|said|told|mention|gave|explain"
-    r"|list|provid|propos|advis|offer|show|describ|wrote)"
-)
-_ASKS_HELP = re.compile(
-    r"\b(?:(?:can|could|would) you|how (?:should|do|can) (?:i|we)|(?:should|shall) (?:i|we)|what (?:\w+ )?should"
-    r"|suggest|recommend|show me|explain|help (?:me|us)|i'm|i am|i need)\b"
-    r"|^\W*(?:please|add|book|draft|find|make|plan|write)\b"
-)
-_ASKS_TO_RECALL = re.compile(
-    r"\b(?:summar\w*|order|timeline|conversations?|(?:did|have|had) i|i (?:said|told|mentioned|asked))\b"
-)
-# The first of several events. "My first sprint" and "the first draft" name one of a series, wherever it was mentioned.
-_SERIES = (
-    r"(?:sprint|draft|name|half|venue|chapter|aid|article|place|version|phase|step|round|weekend|week|day|night|part"
-    r"|choice|language)\b"
-)
-_ASKS_FIRST = re.compile(
-    rf"\b(?:my|his|her|their|our|your|\w+'s) (?:very )?first (?!{_SERIES})|\bfirst (?:time|thing)\b"
-    r"|\bfirst (?:start|mention|talk|visit|watch|meet|met|went|go|ask|try|tried|see|saw|hear|read|play|join|use|learn)"
-    r"|\b(?:originally|in the beginning|at first)\b"
-)
-_ASKS_LATEST = re.compile(
-    r"\b(?:latest|most recent(?:ly)?|newest)\b|\blast (?:time|thing)\b"
-    r"|\b(?:my|his|her|their|our|your|\w+'s) last (?!name|night|week|weekend|month|year|summer|winter|spring|autumn"
-    r"|fall|(?:mon|tues|wednes|thurs|fri|satur|sun)day|few|part|chapter|step|one|two|three)\w+"
-    r"|\blast \w+ (?:that |which )?(?:i|we|you) (?:\w+ )?(?:said|told|asked|mention|wr[io]te|talk|discuss|want|did"
-    r"|spoke)"
-    r"|\b(?:say|ask|tell|told|talk|discuss|mention|write|speak|suggest|do)(?: \w+){0,2} last\W*$"
-    r"|\b(?:i|we|you) last (?:said?|say|ask|tell|told|talk|discuss|mention|wrote|write|sp[eo][ak])"
-)
-_ASKS_ORDER = re.compile(
-    r"\bin (?:what|which) order\b|\bchronolog\w+|\btimeline\b|\bbrought up\b"
-    r"|\b(?:list|walk me through|tell me|show me|give me|what is|what was)\b.*\border\b"
-)
-_ENGLISH: Mapping[str, re.Pattern[str]] = {
-    "asks_time": _ASKS_TIME,
-    "asks_number": _ASKS_NUMBER,
-    "asks_other_side": _ASKS_OTHER_SIDE,
-    "asks_help": _ASKS_HELP,
-    "asks_to_recall": _ASKS_TO_RECALL,
-    "in_first_person": _FIRST_PERSON,
-    "asks_first": _ASKS_FIRST,
-    "asks_latest": _ASKS_LATEST,
-    "asks_order": _ASKS_ORDER,
-}
 _WORDS = re.compile(r"[\w\u0900-\u0df3'\u2019-]+")  # Indic vowel signs are no word characters
+_JOINT = re.compile(r"[-_'\u2019]")
+_POSSESSIVE = re.compile("['\\u2019]s$", re.IGNORECASE)
 
 # Phrases that ask for nothing, in the languages of keyword search.
 _SMALL_TALK = frozenset(
@@ -156,13 +106,11 @@ class Question:
         return replace(self, asked=replace(self.asked, others=others))
 
 
-def possible_names(query: str, language: str = keywords.ENGLISH) -> set[str]:
+def possible_names(query: str, language: str = ENGLISH.name) -> set[str]:
     """The case-folded words that may name a speaker, and what they may be declined from."""
     own = keywords.analyzer(language).of(query)
-    found = keywords.name_words(query)
-    if own.known is not None:
-        words = own.kept(own.words(query))[:MOST_DECLINED]
-        found |= {form for word in words for form in keywords.name_forms(word, own.known)}
+    words = own.kept(own.words(query))[:MOST_DECLINED]
+    found = keywords.name_words(query).union(*(keywords.name_forms(word, own.rules) for word in words))
     return {word for word in found if len(word) > 1}
 
 
@@ -183,19 +131,19 @@ def parse(
     own = analyzer.of(query)
     names = frozenset(speakers)
     asked = _without_name_terms(analyzer.asked(query, spoken), query, own, names)
-    times = periods.named(normal(query), now, own.known, zone)
-    asks = _asks(query, own.known)
+    times = periods.named(normal(query), now, own.rules, zone)
+    asks = own.rules.question_kinds(query)
     return Question(
         query=query,
         analyzer=own,
         asked=asked,
         names=names,
-        text=_without_names(query, names, own.known),
+        text=_without_names(query, names, own.rules),
         asks_time="asks_time" in asks,
         asks_number="asks_number" in asks,
         asks_other_side="asks_other_side" in asks,
         asks_help="asks_help" in asks and asks.isdisjoint(("asks_other_side", "asks_to_recall")),
-        in_first_person=own.known is not None or "in_first_person" in asks,
+        in_first_person=not own.rules.asks_in_first_person or "asks_in_first_person" in asks,
         is_keywords=_is_keywords(query, own),
         is_small_talk=_is_small_talk(times.rest if times.periods else query, own),
         is_question=bool(_IS_QUESTION.search(query.casefold())),
@@ -209,19 +157,12 @@ def parse(
     )
 
 
-def _asks(query: str, language: Language | None) -> set[str]:
-    """The kinds of questions that it is, by name; help and first person are recognized in English alone."""
-    folded = query.casefold().replace("\u2019", "'") if language is None else language.folded(normal(query))
-    patterns = _ENGLISH if language is None else language.questions
-    return {name for name, pattern in patterns.items() if pattern.search(folded)}
-
-
 def is_question(text: str, language: str) -> bool:
     """Whether a sentence asks, by its mark, or by its form in the languages that show it."""
     if _IS_QUESTION.search(text.casefold()):
         return True
-    known = keywords.analyzer(language).of(text).known
-    return known is not None and known.unmarked_question.search(known.folded(normal(text))) is not None
+    rules = keywords.analyzer(language).of(text).rules
+    return rules.unmarked_question.search(rules.read(text)) is not None
 
 
 def is_small_talk(text: str, language: str) -> bool:
@@ -236,12 +177,12 @@ def _is_keywords(query: str, own: keywords.Analyzer) -> bool:
 def _is_time_alone(times: periods.Named, own: keywords.Analyzer, names: Collection[str]) -> bool:
     if not times.periods or names:
         return False
-    return not date_tokens.says_more(times.rest, own.known, own.kept(own.words(times.rest)))
+    return not date_tokens.says_more(times.rest, own.rules, own.kept(own.words(times.rest)))
 
 
 def _specific(times: periods.Named, query: str, own: keywords.Analyzer, asked: Asked) -> frozenset[str]:
     words = own.kept(own.words(times.rest if times.periods else query))
-    return frozenset(own.stems(date_tokens.specific(words, own.known))).intersection(asked.terms)
+    return frozenset(own.stems(date_tokens.specific(words, own.rules))).intersection(asked.terms)
 
 
 def _is_small_talk(query: str, own: keywords.Analyzer) -> bool:
@@ -255,18 +196,17 @@ def _is_small_talk(query: str, own: keywords.Analyzer) -> bool:
 def _without_name_terms(asked: Asked, query: str, own: keywords.Analyzer, names: Collection[str]) -> Asked:
     if not names:
         return asked
-    named = [word for word in own.words(query) if keywords.name_forms(word, own.known) & set(names)]
+    named = [word for word in own.words(query) if keywords.name_forms(word, own.rules) & set(names)]
     name_terms = {*own.terms(" ".join(names)), *own.stems(named)}
     return replace(asked, terms=tuple(term for term in asked.terms if term not in name_terms))
 
 
-def _without_names(query: str, names: Collection[str], language: Language | None) -> str:
-    words = _WORDS.findall(query)
+def _without_names(query: str, names: Collection[str], language: Language) -> str:
+    words = _WORDS.findall(query) if names else []
     kept = [word for word in words if not _is_name(word, names, language)]
     return " ".join(kept) if 1 < len(kept) < len(words) else query
 
 
-def _is_name(word: str, names: Collection[str], language: Language | None) -> bool:
-    if language is not None:
-        return not possible_names(word, language.name).isdisjoint(names)
-    return word.casefold().replace("\u2019", "'").removesuffix("'s") in names
+def _is_name(word: str, names: Collection[str], language: Language) -> bool:
+    is_compound = language.compounds_are_words and _JOINT.search(_POSSESSIVE.sub("", word)) is not None
+    return not is_compound and not possible_names(word, language.name).isdisjoint(names)

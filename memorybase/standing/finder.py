@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from memorybase.standing.forms import (
@@ -60,10 +60,11 @@ _OPENING = re.compile(rf"\s*{OPENING}", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement, verbatim."""
+    """A statement, verbatim, and the form by which it was found."""
 
     kind: Kind
     text: str
+    form: str = field(default="", compare=False)
 
 
 class _Sentence(NamedTuple):
@@ -89,10 +90,10 @@ def find(text: str) -> list[Statement]:
     for sentence in _sentences(masked(plain)):
         if not _has_cue(sentence.text):
             continue
-        for kind, start, end in _in_sentence(sentence):
+        for kind, form, start, end in _in_sentence(sentence):
             said = _tidy(plain[sentence.start + start : sentence.start + end])
             if len(said.split()) > 1:
-                found.setdefault(said.casefold(), Statement(kind, said))
+                found.setdefault(said.casefold(), Statement(kind, said, form))
     return list(found.values())[:MAX_STATEMENTS]
 
 
@@ -129,15 +130,15 @@ def _sentences(masked: str) -> Iterator[_Sentence]:
         yield _Sentence(match[0], match.start(), sum(asks) > itself)
 
 
-def _in_sentence(sentence: _Sentence) -> Iterator[tuple[Kind, int, int]]:
-    """The statements of a sentence: kind, start and end."""
+def _in_sentence(sentence: _Sentence) -> Iterator[tuple[Kind, str, int, int]]:
+    """The statements of a sentence: kind, form, start and end."""
     opening = _OPENING.match(sentence.text)
     start = 0 if opening is None else opening.end()
     forms = POLITE_REQUESTS if sentence.is_question else INSTRUCTIONS
-    if any(
-        form.pattern.match(sentence.text, start) and _counts(form, sentence, sentence.text[start:]) for form in forms
-    ):
-        yield "instruction", start, len(sentence.text)
+    matching = (form for form in forms if form.pattern.match(sentence.text, start))
+    found = next((form for form in matching if _counts(form, sentence, sentence.text[start:])), None)
+    if found is not None:
+        yield "instruction", found.name, start, len(sentence.text)
     else:
         yield from _preferences(sentence)
 
@@ -149,7 +150,7 @@ def _counts(form: Form, sentence: _Sentence, said: str) -> bool:
     return not (form.unasked and sentence.others_ask) or NAMES_ANSWERS.search(said) is not None
 
 
-def _preferences(sentence: _Sentence) -> Iterator[tuple[Kind, int, int]]:
+def _preferences(sentence: _Sentence) -> Iterator[tuple[Kind, str, int, int]]:
     text, taken = sentence.text, 0
     for form in PREFERENCES:
         match = form.pattern.search(text, taken)
@@ -167,9 +168,9 @@ def _preferences(sentence: _Sentence) -> Iterator[tuple[Kind, int, int]]:
         if PRONOUN_OBJECT.search(said):
             if is_whole:
                 continue  # what it is about stands in an earlier sentence
-            yield "preference", 0, end
+            yield "preference", form.name, 0, end
         elif _counts(form, sentence, said):
-            yield "preference", match.start(), end
+            yield "preference", form.name, match.start(), end
         else:
             continue
         taken = end

@@ -12,19 +12,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A pattern, and the condition under which it counts.
+    """A pattern with the name by which `make bench-rules` judges it, and the condition under which it counts.
 
     timeless    not if the sentence points at the present matter: this file, the second option, now
     unasked     not next to a question or request, unless the sentence names the assistant's answers
     """
 
+    name: str
     pattern: re.Pattern[str]
     timeless: bool = False
     unasked: bool = False
 
 
-def _form(pattern: str, *, timeless: bool = False, unasked: bool = False) -> Form:
-    return Form(re.compile(pattern, re.IGNORECASE), timeless, unasked)
+def _form(name: str, pattern: str, *, timeless: bool = False, unasked: bool = False) -> Form:
+    return Form(name, re.compile(pattern, re.IGNORECASE), timeless, unasked)
 
 
 # A sentence without any of these has no form. Almost every message ends with this check, which costs some microseconds.
@@ -150,60 +151,70 @@ _AVOIDED = (
 INSTRUCTIONS = (
     # "Always include error codes", "I want you to never use tables"
     _form(
+        "always_never",
         r"(?:please\s+|you (?:should|must)\s+|i (?:want|need|would like) you to\s+|i'd like you to\s+"
-        rf"|make sure (?:to|you|that you)\s+|be sure to\s+|remember to\s+)?(?:always|never)\s+{_VERB}"
+        rf"|make sure (?:to|you|that you)\s+|be sure to\s+|remember to\s+)?(?:always|never)\s+{_VERB}",
     ),
     # "From now on, answer in German", "Going forward I'd like your answers to be short"
     _form(
+        "from_now_on",
         rf"(?:please,?\s+)?{_FROM_NOW}[,:]?\s+(?:(?:please|always|never|only|just)\s+)*(?:you (?:should|must|can|may)\s"
         rf"|i (?:want|need|would like|expect) (?:you|your|all)\b|i'd (?:like|prefer) (?:you|your|all)\b|{_NOT}\s"
-        rf"|i'd prefer\s|i prefer\s|{_VERB}\s)"
+        rf"|i'd prefer\s|i prefer\s|{_VERB}\s)",
     ),
     # "Whenever I ask for code, use type hints"
     _form(
+        "whenever",
         r"(?:whenever|(?:every|each) time)\s+(?:you|i|we)\s[^,]{3,80},\s*"
         rf"(?:(?:please|always|never|{_NOT}|you should|make sure)\s+)*(?!just )(?!let ){_VERB}\s",
         timeless=True,
     ),
     # "Use metric units from now on", "Add types when I ask for code"
     _form(
+        "at_the_end",
         rf"(?:please\s+)?(?:{_NOT}|{_VERB})\s[^,;]{{3,120}}[\s,]+(?:from (?:now|here) on|going forward"
         r"|in (?:the )?future|whenever (?:you|i)\s.+|(?:every|each) time (?:you|i)\s.+"
-        r"|when(?:ever)? i ask (?:about|for|you)\s.+)[.!]*$"
+        r"|when(?:ever)? i ask (?:about|for|you)\s.+)[.!]*$",
     ),
     # "You can use emojis again"
     _form(
+        "allowed_again",
         rf"(?:you can|you may|feel free to|it's (?:ok|okay|fine) to)\s+{_VERB}\s.{{2,80}}\b(?:again|from now on"
-        r"|going forward)[.!]*$"
+        r"|going forward)[.!]*$",
     ),
     # "Remember that I'm allergic to nuts"
     _form(
+        "remember",
         r"(?:please\s+)?(?:remember|keep in mind|note|don't forget),?\s+(?:that\s+)?(?:(?:i'm|i am) (?!always|here"
         r"|there|with)|i have|i don't|i do not"
         r"|i can't|i cannot|i prefer|i like|i hate|i only|i never|i always|my \w+ (?:is|are)"
-        r"|we (?:use|don't|never|always|only))\b"
+        r"|we (?:use|don't|never|always|only))\b",
     ),
     # "Call me Sam"
     _form(
+        "call_me",
         r"(?:please\s+|you can\s+|you may\s+|just\s+)*(?:call me|address me as|refer to me as)\s+(?!(?:when|back|at"
         r"|tomorrow|today|later|if|now|on|in|crazy|old|maybe|ishmael|before|after|again|anytime|by)\b)[\w'-]+"
-        r"(?:\s+(?-i:[A-Z])[\w'.-]+)?(?:[,;.!]|\s+(?:please|not|instead|from now on)\b|$)"
+        r"(?:\s+(?-i:[A-Z])[\w'.-]+)?(?:[,;.!]|\s+(?:please|not|instead|from now on)\b|$)",
     ),
-    _form(r"my pronouns are\s"),
+    _form("pronouns", r"my pronouns are\s"),
     # The manner of all answers. A request of the moment names what it is about.
     _form(
+        "answers",
         r"(?:(?:please|only|always)\s+)*(?:keep|make|limit|format|structure|write|give|phrase|start|begin|end)\s+"
         rf"(?:me\s+)?(?!the answer\b|an? ){_ANSWERS}\b",
         timeless=True,
         unasked=True,
     ),
     _form(
+        "answer_in",
         r"(?:(?:please|only)\s+)*(?:answer|respond|reply|speak|talk|write|explain (?:things|everything|concepts))\s+"
         rf"(?:(?:to )?me\s+)?(?:(?:only|just|always)\s+)?{_MANNER}",
         timeless=True,
         unasked=True,
     ),
     _form(
+        "use",
         rf"(?:please\s+)?(?:only\s+)?use (?:only )?(?:the )?(?:{_UNITS}\b|(?:british|american|us|uk) (?:english"
         rf"|spelling)"
         r"|(?:24|12)[- ]hour (?:time|clock|format)|(?:bullet(?: point)?s|lists|tables|markdown|type hints|emojis?"
@@ -212,6 +223,7 @@ INSTRUCTIONS = (
         unasked=True,
     ),
     _form(
+        "be",
         r"(?:please\s+)?(?:be|keep it|stay) (?:more |very |always )?(?:concise|brief|short|direct|honest|formal"
         r"|informal"
         r"|blunt|polite|terse|critical|to the point)\b.{0,60}$",
@@ -219,6 +231,7 @@ INSTRUCTIONS = (
         unasked=True,
     ),
     _form(
+        "avoid",
         r"(?:please\s+)?(?:no|without|avoid|skip|stop (?:using|adding|saying|apologi[sz]ing|with)"
         rf"|{_NOT} (?:ever )?{_AVOIDED})\b",
         timeless=True,
@@ -227,10 +240,11 @@ INSTRUCTIONS = (
 )
 # Questions that ask for something from now on.
 POLITE_REQUESTS = (
-    _form(rf"(?:can|could|would|will) you (?:please |kindly )?(?:always|never)\s+{_VERB}"),
+    _form("can_you_always", rf"(?:can|could|would|will) you (?:please |kindly )?(?:always|never)\s+{_VERB}"),
     _form(
+        "can_you_from_now_on",
         rf"(?:can|could|would|will) you (?:please |kindly )?{_VERB}\s.{{2,120}}\b(?:from (?:now|here) on|going forward"
-        r"|in (?:the )?future)\b"
+        r"|in (?:the )?future)\b",
     ),
 )
 
@@ -240,36 +254,42 @@ _ADVERBS = (
 )
 # Preferences, where a clause begins, also in a sentence that ends as a question.
 PREFERENCES = (
-    _form(rf"\b(?:i|we) {_ADVERBS}prefer\b(?!\s*(?:not to say|[.?!,]|$))", timeless=True),
-    _form(r"\bi'd (?:much |really |always |definitely )*(?:rather|prefer)\b", timeless=True),
-    _form(r"\bmy (?:\w+ )?preference (?:is|for|has always been)\b", timeless=True),
-    _form(r"\bmy (?:preferred|favou?rite) [\w\s-]{2,40}? (?:is|are)\b", timeless=True),
+    _form("prefer", rf"\b(?:i|we) {_ADVERBS}prefer\b(?!\s*(?:not to say|[.?!,]|$))", timeless=True),
+    _form("rather", r"\bi'd (?:much |really |always |definitely )*(?:rather|prefer)\b", timeless=True),
+    _form("preference_is", r"\bmy (?:\w+ )?preference (?:is|for|has always been)\b", timeless=True),
+    _form("favourite", r"\bmy (?:preferred|favou?rite) [\w\s-]{2,40}? (?:is|are)\b", timeless=True),
     _form(
+        "i_always_never",
         r"\bi (?:always|never|only ever) (?!(?:feel|felt|forget|get|struggle|know|understand|remember|wonder|find|fail"
         r"|end|seem|worry|really|quite|expected|intended|meant|realized|realised|asked|mentioned|said)\b)"
         rf"{_NOT_VERB}(?![a-z]+ed\b)[a-z]+",
         timeless=True,
     ),
     _form(
+        "hate",
         r"\bi (?:really |absolutely )?(?:hate|dislike|detest|can't stand|don't like|do not like)\s+(?!(?:it|how"
         r"|when|what"
         r"|to admit|to say|to ask|the fact|myself|him|her|them)\b)",
         timeless=True,
     ),
     _form(
+        "diet",
         r"\bi(?:'m| am) (?:a )?(?:strict |mostly )?(?:vegetarian|vegan|pescatarian|allergic to|lactose intolerant"
-        r"|gluten[- ]intolerant|colou?r[- ]?blind)\b"
+        r"|gluten[- ]intolerant|colou?r[- ]?blind)\b",
     ),
     _form(
+        "i_do_not",
         rf"\bi (?:{_NOT}|never) (?:eat|drink|use|work|fly|drive|take)\b(?!\s+(?:it|that|this)\b)",
         timeless=True,
         unasked=True,
     ),
     _form(
+        "want_answers",
         r"\b(?:i (?:want|would like|expect|need)|i'd like) (?:you to (?:always|never)"
-        r"|(?:all (?:of )?)?your (?:answers|replies|responses|explanations))\b"
+        r"|(?:all (?:of )?)?your (?:answers|replies|responses|explanations))\b",
     ),
     _form(
+        "do_not_want",
         rf"\bi {_NOT} want (?:you to (?:ever )?(?:use|add|include|suggest|recommend|apologi[sz]e|call)|any emojis?)\b",
         timeless=True,
     ),

@@ -18,6 +18,7 @@ from uuid import UUID
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.comparison import ONESELF, Relation
 from memorybase.messages import message_text
 from memorybase.queries import profile as rows
 from memorybase.queries import standing_statements
@@ -27,7 +28,7 @@ from memorybase.standing import finder, oneself
 from memorybase.standing.finder import MAX_CHARS, is_conditional
 from memorybase.standing.index import key_of
 from memorybase.standing.oneself import Sentence
-from memorybase.standing.replacement import holding, text_of, topic_of
+from memorybase.standing.replacement import holding, is_repetition, text_of
 
 NEWEST_READ = 1_000  # messages of any role, from the newest on
 OLDEST_READ = 100  # from the first on: people introduce themselves there
@@ -35,8 +36,7 @@ MAX_PINNED = 50
 MAX_STANDING = 200
 MAX_ITEMS = 200
 INTRODUCTION = 3  # of the first messages in which a person tells of themselves
-SHORTEST_REPEATED = 3  # words with a meaning, of a sentence that is compared with others
-SHORTEST_OF_ANY = 5  # the same, of one that does not tell what lasts: "your words mean a lot" is no statement
+SHORTEST_OF_ANY = 5  # words with a meaning, of a sentence that is said again and does not tell what lasts
 
 Kind = Literal["standing", "pinned", "repeated", "about"]
 
@@ -152,15 +152,10 @@ def _standing(said: Sequence[_Found]) -> Iterator[ProfileItem]:
     held = holding(said)
     repeated: dict[int, list[Written]] = {index: [said[index].message] for index in held.holding}
     for older, later in sorted(held.replaced_by.items()):
-        if later in repeated and _is_repetition(said[older], said[later]):
+        if later in repeated and is_repetition(said[later], said[older]):
             repeated[later].append(said[older].message)
     for index in sorted(held.holding, key=lambda index: (is_conditional(text_of(said[index])), index)):
         yield _item(text_of(said[index]), "standing", repeated[index])
-
-
-def _is_repetition(older: _Found, later: _Found) -> bool:
-    before, after = topic_of(text_of(older)).words, topic_of(text_of(later)).words
-    return 2 * len(before & after) > len(before | after)
 
 
 def _told(messages: Sequence[Written], standing: Sequence[str]) -> list[ProfileItem]:
@@ -202,7 +197,7 @@ def _current(read: Sequence[_At]) -> list[_Said]:
     for at in read:
         rare = sorted(at.sentence.words, key=lambda word: (common[word], word))
         # Two sentences that share enough of their words share one of the rarest ones.
-        rare = rare[: 1 + int((1 - oneself.CHANGED_WORDS) * len(rare))]
+        rare = rare[: 1 + int((1 - ONESELF.changed) * len(rare))]
         keys = [*rare, *([" ".join(("", *at.sentence.attribute))] if at.sentence.attribute else [])]
         near = [kept[index] for index in sorted({each for key in keys for each in by_word.get(key, ())})]
         if _joins(at, near):
@@ -216,14 +211,12 @@ def _current(read: Sequence[_At]) -> list[_Said]:
 def _joins(at: _At, later: Sequence[_Said]) -> bool:
     """Whether a later sentence says the same, which is noted there, or corrects this one."""
     for each in later:
-        newer, older = each.newest.sentence, at.sentence
         if each.newest.message.id == at.message.id:
             continue
-        if len(older.words) >= SHORTEST_REPEATED and oneself.repeats(newer, older):
-            if at.message.id != each.messages[-1].id:
-                each.messages.append(at.message)
-            return True
-        if oneself.supersedes(newer, older):
+        relation = oneself.relation(each.newest.sentence, at.sentence)
+        if relation is Relation.REPEATS and at.message.id != each.messages[-1].id:
+            each.messages.append(at.message)
+        if relation is not Relation.NONE:
             return True
     return False
 

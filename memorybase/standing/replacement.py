@@ -9,14 +9,12 @@ back what it contradicted.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
+from memorybase.comparison import STANDING, STANDING_DELETED, STANDING_REPEATED, Relation, Said, compare
 from memorybase.keyword_index.analyzer import analyzer
-
-SAME_WORDS = 0.6  # of the words of both, that both have
-REPEATED_WORDS = 0.8  # the same, of a repetition
 
 # What an end user sets once. A statement with a condition ("when I ask about prices") sets it for that case only.
 _SLOTS = (
@@ -64,13 +62,6 @@ class AnyStatement(Protocol):
     def deleted_at(self) -> datetime | None: ...
 
 
-class Topic(NamedTuple):
-    """Topic of a statement."""
-
-    slot: str | None
-    words: frozenset[str]
-
-
 class Replacements(NamedTuple):
     """The indexes of the statements that hold, and by index the one that replaces it."""
 
@@ -83,36 +74,42 @@ def text_of(statement: AnyStatement) -> str:
     return statement.found if statement.edited is None else statement.edited
 
 
-def topic_of(text: str) -> Topic:
+def topic_of(text: str) -> Said:
+    """What a statement is about: the one thing that it sets, and its words."""
     words = frozenset(analyzer("english").terms(text)) - _MARKERS
     is_general = _CONDITION.search(text) is None
-    slot = next((name for name, form in _SLOTS if form.search(text)), None) if is_general else None
-    return Topic(slot, words)
+    return Said(words, subject=next((name for name, form in _SLOTS if is_general and form.search(text)), None))
+
+
+def is_repetition(newer: AnyStatement, older: AnyStatement) -> bool:
+    """Whether both have most of their words in common."""
+    return compare(topic_of(text_of(newer)), topic_of(text_of(older)), STANDING_REPEATED) is Relation.REPEATS
 
 
 def holding(statements: Sequence[AnyStatement]) -> Replacements:
     """For statements from the latest to the earliest. Of three that repeat one another, the latest replaces both."""
     kept: list[int] = []
     replaced_by: dict[int, int] = {}
-    by_slot: dict[str, int] = {}
+    by_slot: dict[Hashable, int] = {}
     by_word: dict[str, list[int]] = {}
-    topics = [topic_of(text_of(statement)) for statement in statements]
-    for index, topic in enumerate(topics):
-        later = by_slot.get(topic.slot) if topic.slot is not None else None
+    said = [topic_of(text_of(statement)) for statement in statements]
+
+    def is_replaced(index: int, other: int) -> bool:
+        limits = STANDING if statements[other].deleted_at is None else STANDING_DELETED
+        return compare(said[other]._replace(subject=None), said[index], limits) is not Relation.NONE
+
+    for index, each in enumerate(said):
+        is_deleted = statements[index].deleted_at is not None
+        later = by_slot.get(each.subject) if each.subject is not None else None
         if later is None:
-            candidates = sorted({each for word in topic.words for each in by_word.get(word, ())})
-            later = next((each for each in candidates if _same(topic, topics[each], statements[each])), None)
+            candidates = sorted({other for word in each.words for other in by_word.get(word, ())})
+            later = next((other for other in candidates if is_replaced(index, other)), None)
         if later is not None:
             replaced_by[index] = replaced_by.get(later, later)
-        elif statements[index].deleted_at is None:
+        elif not is_deleted:
             kept.append(index)
-        if topic.slot is not None and statements[index].deleted_at is None:
-            by_slot.setdefault(topic.slot, index)
-        for word in topic.words:
+        if each.subject is not None and not is_deleted:
+            by_slot.setdefault(each.subject, index)
+        for word in each.words:
             by_word.setdefault(word, []).append(index)
     return Replacements(kept, replaced_by)
-
-
-def _same(topic: Topic, later: Topic, statement: AnyStatement) -> bool:
-    share = len(topic.words & later.words) / len(topic.words | later.words)
-    return share >= (SAME_WORDS if statement.deleted_at is None else REPEATED_WORDS)

@@ -54,6 +54,7 @@ LAYERS: dict[str, set[str]] = {
     "indexes": {
         "memorybase.auth",
         "memorybase.calls",
+        "memorybase.comparison",
         "memorybase.deletions",
         "memorybase.events",
         "memorybase.idempotency",

@@ -18,7 +18,7 @@ from typing import Any
 from memorybase.features.facts.prompt import MAX_FACTS, MAX_WHAT_CHARS, MAX_WHEN_CHARS, MAX_WHO_CHARS, Known, Quoted
 from memorybase.keyword_index import scripts
 from memorybase.keyword_index.analyzer import Analyzer
-from memorybase.keyword_index.languages import Language
+from memorybase.keyword_index.languages import ENGLISH, Language
 
 MIN_SUPPORT = 0.6  # the share of a fact's words that its sources must contain: models choose some other words
 FIELDS = {"who", "what", "when", "sources", "corrects"}
@@ -181,7 +181,7 @@ def is_supported(who: str, what: str, when: str | None, sources: Sequence[Quoted
     analyzer = analyzer.of(said)  # of all parts: a name alone shows no language
     dates = " ".join(f"{day:%Y-%m-%d %d %m %B %A} {day.day} {day.month}" for day in (each.said_at for each in sources))
     terms = {*analyzer.terms(said), *analyzer.terms(" ".join(_SIDES))}
-    numbers = numbers_of(said, analyzer.known)
+    numbers = numbers_of(said, analyzer.rules)
     own = set(analyzer.terms(what))
     if not own:
         return False
@@ -189,17 +189,17 @@ def is_supported(who: str, what: str, when: str | None, sources: Sequence[Quoted
     return (
         len(own & terms) >= MIN_SUPPORT * len(own)
         and names <= terms
-        and numbers_of(what, analyzer.known) <= numbers
+        and numbers_of(what, analyzer.rules) <= numbers
         and set(analyzer.terms(who)) <= terms
         and set(analyzer.terms(when or "")) <= {*terms, *analyzer.terms(dates), *numbers}
     )
 
 
-def numbers_of(text: str, language: Language | None = None) -> set[str]:
+def numbers_of(text: str, language: Language = ENGLISH) -> set[str]:
     """The numbers in a text, those up to twelve also if they are written as words; up to ten in another language."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     words = {_DIGITS[word] for word in re.findall(r"[a-z]+", folded) if word in _DIGITS}
-    if language is not None and language.has_spaces:
+    if language.has_spaces:
         said = scripts.WORD.findall(language.folded(scripts.normal(text)))
         words |= {str(language.clear_amounts[word]) for word in said if word in language.clear_amounts}
     return {number.replace(",", "") for number in _NUMBER.findall(folded)} | words

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memorybase.comparison import FACT_CORRECTED, FACT_REPEATED, Relation, Said, compare, covered
 from memorybase.features.facts.checks import numbers_of
 from memorybase.keyword_index import scripts
 from memorybase.keyword_index.analyzer import Analyzer
-from memorybase.keyword_index.languages import Language
-
-MIN_SIMILARITY = 0.95  # of two facts that say the same in other words
-MIN_SHARED = 1 / 3  # of the words of a fact, by what corrects it
-_NEGATIONS = frozenset(
-    {"no", "not", "never", "none", "nothing", "without", "cannot", "don't", "doesn't", "didn't", "isn't", "won't"}
-)
 
 
 def key_of(who: str, what: str) -> bytes:
@@ -35,29 +28,20 @@ def is_duplicate(
     """Whether two facts nearly say the same. Other numbers or a negation make another fact, however near it is."""
     if vector is None or other_vector is None or vector.shape != other_vector.shape:
         return False
-    language = analyzer.of(f"{what} {other_what}").known
-    if numbers_of(what, language) != numbers_of(other_what, language):
-        return False
-    if _negations(what, language) != _negations(other_what, language):
-        return False
-    return float(vector @ other_vector) >= MIN_SIMILARITY
+    rules = analyzer.of(f"{what} {other_what}").rules
+    one, other = (
+        Said(frozenset(), frozenset(numbers_of(text, rules)), rules.denials(text)) for text in (what, other_what)
+    )
+    return compare(one, other, FACT_REPEATED, alike=float(vector @ other_vector)) is Relation.REPEATS
 
 
 def may_correct(who: str, what: str, other_who: str, other_what: str, analyzer: Analyzer) -> bool:
     """Whether a fact is about the same thing as the one that the model says it corrects, and says something else."""
     analyzer = analyzer.of(f"{other_what} {what}")
-    others = {*analyzer.terms(other_what), *analyzer.terms(other_who)}
-    shared = others & {*analyzer.terms(what), *analyzer.terms(who)}
-    return key_of(who, what) != key_of(other_who, other_what) and len(shared) >= MIN_SHARED * len(others)
+    older = [*analyzer.terms(other_what), *analyzer.terms(other_who)]
+    newer = [*analyzer.terms(what), *analyzer.terms(who)]
+    return key_of(who, what) != key_of(other_who, other_what) and covered(older, newer) >= FACT_CORRECTED
 
 
 def _words(text: str) -> list[str]:
     return scripts.WORD.findall(scripts.without_marks(scripts.normal(text)).casefold())
-
-
-def _negations(text: str, language: Language | None) -> Collection[str]:
-    """Negations in a text: for English the words, for another language whether there is any, since their forms
-    differ."""
-    if language is not None:
-        return ["denied"] if language.denial.search(language.folded(scripts.normal(text))) else []
-    return _NEGATIONS.intersection(_words(text.replace("\u2019", "'")))

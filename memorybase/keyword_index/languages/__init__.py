@@ -1,9 +1,10 @@
-"""The languages other than English: one file a language, all written by hand.
+"""The languages: one file a language, all written by hand.
 
     definition   the fields of a file, and its patterns
     detection    which language a text is in
 
-Stemming is Snowball's. English is the default of the analyzer and of the query parser.
+Stemming is Snowball's. English is what a text is taken for that shows no other language, and its rules read languages
+that are only stemmed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from memorybase.keyword_index.languages.arabic import ARABIC
 from memorybase.keyword_index.languages.chinese import CHINESE
 from memorybase.keyword_index.languages.definition import Language
 from memorybase.keyword_index.languages.dutch import DUTCH
+from memorybase.keyword_index.languages.english import ENGLISH
 from memorybase.keyword_index.languages.french import FRENCH
 from memorybase.keyword_index.languages.german import GERMAN
 from memorybase.keyword_index.languages.hindi import HINDI
@@ -28,6 +30,7 @@ from memorybase.keyword_index.languages.turkish import TURKISH
 LANGUAGES: Mapping[str, Language] = {
     language.name: language
     for language in (
+        ENGLISH,
         GERMAN,
         FRENCH,
         SPANISH,
@@ -44,7 +47,7 @@ LANGUAGES: Mapping[str, Language] = {
     )
 }
 OF_CODE: Mapping[str, Language] = {language.code: language for language in LANGUAGES.values()}
-# A word alone does not show which of these it is in.
-LATIN = tuple(language for language in LANGUAGES.values() if not language.has_own_script)
+# A word alone does not show which of these it is in, or that it is no English.
+LATIN = tuple(language for language in LANGUAGES.values() if not language.has_own_script and language is not ENGLISH)
 
-__all__ = ["LANGUAGES", "LATIN", "OF_CODE", "Language"]
+__all__ = ["ENGLISH", "LANGUAGES", "LATIN", "OF_CODE", "Language"]

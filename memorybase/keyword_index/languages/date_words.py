@@ -45,12 +45,11 @@ class DateWords:
     duals: str = "(?!)"  # units whose form says that there are two
     numbers: str = ""  # "elf=11|ein paar=0": besides those of the language
     ending: str = ""  # what may follow the name of a month or a weekday
-    months: str = ""  # only of English, as the next two; Language has those of others
     short_months: str = ""  # with a day or a year only
-    weekdays: str = ""
     fortnight: str = "(?!)"
     until_now: str = "(?!)"  # "the past year" is none of the calendar
     months_need_preposition: bool = False
     years_need_preposition: bool = False
+    fraction_marks: str = "./"  # between day and month: the point is that of decimal numbers in English
     bare_days: bool = False  # weekdays and seasons need no preposition
     weekday_of_week: bool = False  # "last Tuesday" is that of last week, not the latest one

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 from memorybase.keyword_index.languages.date_words import DateWords
-from memorybase.keyword_index.scripts import without_marks
+from memorybase.keyword_index.scripts import normal, without_marks
 
 YEAR = r"(?:19|20)\d\d"
 NEVER = re.compile(r"(?!)")
+ALWAYS = re.compile("")
+UNIT_WORDS = 3
+SUPPOSING_CHARS = 6  # before the "if" of a sentence that begins with one: "und wenn"
 # Vowel signs of Indic scripts and Arabic marks are no word characters for `re`, so \b would be inside words.
 MARKS = "\u064b-\u0652\u0900-\u0963\u0966-\u0df4"
 BEFORE, AFTER = rf"(?<![\w{MARKS}])", rf"(?![\w{MARKS}])"
@@ -93,6 +96,35 @@ class Language:
     unclear: str = ""  # numbers and weekdays that are more often other words
     counted: str = ""  # in a question; its group is what is counted
     counters: str = ""  # a pattern for what is written together with a number, where text has no spaces
+    # What only some languages tell apart. Without a pattern nothing is recognized, or the field named here counts.
+    asks_help: str = ""
+    asks_to_recall: str = ""
+    asks_in_first_person: str = ""  # without it every question counts as one
+    other_side_of_topic: str = ""  # asks_other_side, of a question about a topic
+    seeks_date: str = ""  # asks_time, of a value that a later one may correct
+    seeks_amount: str = ""  # asks_number, likewise
+    seeks_percent: str = ""
+    seeks_name: str = ""
+    corrects_other_side: bool = False  # a question for what the other side said may be for a value of the speaker's
+    denies_change: str = ""  # denies, of a change: "did not move", "plan to move"
+    begins_supposing: str = ""  # supposes, at the beginning of a sentence
+    begins_asking: str = ""  # of sentences whose question mark makes them questions; without it all are
+    given: str = ""  # in a question: what it says is so, as in "since"
+    joining: str = ""  # conjunctions between what is said or supposed as one
+    capital_begins_clause: bool = True  # a conjunction with a capital begins a clause too
+    compounds_are_words: bool = False  # a word with hyphens is no name though a part of it is one: "self-care"
+    sentence_ends: str = r"(?<!\d)\.\s+|[;!?\u061f]\s*|[\u3002\u0964]\s*"
+    question_end: str = r"[?\u061f]\W*$"
+    denies_by_words: bool = False  # texts that deny by other words say other things
+    omits_quotations: bool = False  # quotations state nothing, and values are shown as they were written
+    lasting_names: str = ""  # lasting, where a capital shows it: for text that is not folded
+    tells_own_change: str = ""  # tells_change, of what a person says about themselves
+    not_alone: str = ""  # names of months and days that tell no time by themselves
+    year_alone: str = rf"(?<!\d){YEAR}(?!\d)"
+    digits_alone: str = r"\d"
+    # After a number, in any script: vowel signs of Indic scripts are no word characters.
+    unit: str = r"[^\s\d!-/:-@\[-`{-~\u00ab\u00bb\u060c\u061b\u061f\u0964\u201c-\u201e]{2,}"
+    further_numbers: str = ""  # a pattern for words that tell a number and are none
 
     def folded(self, text: str) -> str:
         """A text in normal form C as the words of this language are compared: lower case, one spelling."""
@@ -142,12 +174,13 @@ class Language:
 
     @cached_property
     def tells_time(self) -> re.Pattern[str]:
-        names = [*self.month_numbers, *self.weekdays.replace("/", " ").split()]
-        return re.compile(rf"{self.whole(self.times, *names)}|(?<!\d){YEAR}(?!\d)")
+        names = {*self.month_numbers, *self.weekdays.replace("/", " ").split()}.difference(self.not_alone.split())
+        start = r"\b" if self.has_spaces else ""  # every message is searched for it, and \b alone spares most positions
+        return re.compile(rf"{start}{self.whole(self.times, *sorted(names))}|{self.year_alone}")
 
     @cached_property
     def tells_number(self) -> re.Pattern[str]:
-        return re.compile(rf"\d|{self.whole(*self.amounts)}")
+        return re.compile(rf"{self.digits_alone}|{self.whole(*self.amounts, self.further_numbers)}")
 
     @cached_property
     def questions(self) -> Mapping[str, re.Pattern[str]]:
@@ -156,13 +189,46 @@ class Language:
             "asks_time",
             "asks_number",
             "asks_other_side",
+            "asks_help",
+            "asks_to_recall",
+            "asks_in_first_person",
             "asks_first",
             "asks_latest",
             "asks_order",
-            "asks_what",
-            "asks_otherwise",
         )
-        return {name: re.compile(self.whole(getattr(self, name))) for name in names}
+        return {name: self._pattern(getattr(self, name)) for name in names}
+
+    @cached_property
+    def seeking(self) -> Mapping[str, re.Pattern[str]]:
+        """Patterns by the values that a question seeks, and of questions whose answer no later value corrects."""
+        other_side = "" if self.corrects_other_side else self.asks_other_side
+        return {
+            "otherwise": re.compile(self.whole(self.asks_otherwise, other_side)),
+            "percent": self._pattern(self.seeks_percent),
+            "date": self._pattern(self.seeks_date or self.asks_time),
+            "amount": self._pattern(self.seeks_amount or self.asks_number),
+            "name": self._pattern(self.seeks_name),
+            "any": self._pattern(self.asks_what),
+        }
+
+    def question_kinds(self, query: str) -> set[str]:
+        """The kinds of questions that a query is, by name."""
+        return self._found(self.questions, query)
+
+    def sought_kinds(self, query: str) -> set[str]:
+        """What a query seeks, by name."""
+        return self._found(self.seeking, query)
+
+    def _found(self, patterns: Mapping[str, re.Pattern[str]], query: str) -> set[str]:
+        read = self.read(query)
+        return {name for name, pattern in patterns.items() if pattern.search(read)}
+
+    def read(self, text: str) -> str:
+        """Any text as the patterns read it."""
+        return self.folded(normal(text))
+
+    def _pattern(self, pattern: str, otherwise: re.Pattern[str] = NEVER) -> re.Pattern[str]:
+        return re.compile(self.whole(pattern)) if pattern else otherwise
 
     @cached_property
     def about_person(self) -> re.Pattern[str]:
@@ -194,23 +260,81 @@ class Language:
         return re.compile(self.whole(self.tells_return))
 
     @cached_property
-    def denial(self) -> re.Pattern[str]:
+    def units(self) -> re.Pattern[str]:
+        """The words after a number: "12 conditional probability problems"."""
+        return re.compile(rf"[\s-]+({self.unit})" + rf"(?:\s+({self.unit}))?" * (UNIT_WORDS - 1))
+
+    @cached_property
+    def own_change(self) -> re.Pattern[str]:
+        return self._pattern(self.tells_own_change or self.tells_change)
+
+    @cached_property
+    def names_that_last(self) -> re.Pattern[str]:
+        return self._pattern(self.lasting_names)
+
+    @cached_property
+    def side_of_topic(self) -> re.Pattern[str]:
+        return self._pattern(self.other_side_of_topic or self.asks_other_side)
+
+    @cached_property
+    def _denial(self) -> re.Pattern[str]:
         return re.compile(self.whole(self.denies))
+
+    def denials(self, text: str) -> frozenset[str]:
+        """By what words a text denies, or that it does, where the forms of one word differ."""
+        found = frozenset(match[0] for match in self._denial.finditer(self.read(text).replace("_", " ")))
+        return found if self.denies_by_words or not found else frozenset(("",))
+
+    @cached_property
+    def denial_of_change(self) -> re.Pattern[str]:
+        return self._pattern(self.denies_change or self.denies)
 
     @cached_property
     def supposition(self) -> re.Pattern[str]:
         return re.compile(self.whole(self.supposes))
 
     @cached_property
+    def supposing_start(self) -> re.Pattern[str]:
+        """A sentence that supposes, though it may begin with a word such as "and"."""
+        if self.begins_supposing:
+            return re.compile(self.whole(self.begins_supposing))
+        return re.compile(rf"^.{{0,{SUPPOSING_CHARS}}}?{self.whole(self.supposes)}", re.DOTALL)
+
+    @cached_property
+    def asking_start(self) -> re.Pattern[str]:
+        return self._pattern(self.begins_asking, ALWAYS)
+
+    @cached_property
+    def premise(self) -> re.Pattern[str]:
+        return self._pattern(self.given)
+
+    @cached_property
+    def ends_of_sentences(self) -> re.Pattern[str]:
+        return re.compile(self.sentence_ends)
+
+    @cached_property
+    def ends_in_question(self) -> re.Pattern[str]:
+        return re.compile(self.question_end)
+
+    @cached_property
     def counts(self) -> re.Pattern[str]:
-        return re.compile(self.whole(self.counted)) if self.counted else NEVER
+        return self._pattern(self.counted)
 
     @cached_property
     def clause_ends(self) -> re.Pattern[str]:
-        joins = "|".join(self.conjunctions.split())
+        return self._ends_at(self.conjunctions.split())
+
+    @cached_property
+    def part_ends(self) -> re.Pattern[str]:
+        """Ends of what is said, supposed or asked as one: clauses, with those that a word such as "and" joins."""
+        return self._ends_at([word for word in self.conjunctions.split() if word not in self.joining.split()])
+
+    def _ends_at(self, conjunctions: Sequence[str]) -> re.Pattern[str]:
+        joins = "|".join(conjunctions)
         if not self.has_spaces:
             return re.compile(rf"[;()\u3001\u3002]|[,:](?!\d)|(?={joins})")
-        return re.compile(rf"[,;:()\u2013\u2014\u060c\u061b]\s+|\s(?=(?:{joins})\s)", re.IGNORECASE)
+        flags = re.IGNORECASE if self.capital_begins_clause else re.NOFLAG
+        return re.compile(rf"[,;:()\u2013\u2014\u060c\u061b]\s+|\s(?=(?:{joins})\s)", flags)
 
     @cached_property
     def unmarked_question(self) -> re.Pattern[str]:

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from memorybase.keyword_index.languages import LATIN
+from memorybase.keyword_index.languages import ENGLISH, LATIN
 
 # A text with this share of English stop words is English. Other languages share "in", "was" and "is" with English.
 ENGLISH_SHARE = 0.3
@@ -71,10 +71,10 @@ _ENGLISH_NAMES = {
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")  # alone they are variables and marks of lists
 
 
-def language_of(text: str, words: Sequence[str], stopped: int, english: frozenset[str]) -> str | None:
+def language_of(text: str, words: Sequence[str], stopped: int) -> str | None:
     """The name of the text's language; None: English, or not to be told.
 
-    `words` are the text's folded words, `stopped` of them in `english`, the stop words of English.
+    `words` are the text's folded words, of which `stopped` are stop words of English.
     """
     if not text.isascii():
         name = _by_script(text[:LETTERS_READ])
@@ -82,7 +82,7 @@ def language_of(text: str, words: Sequence[str], stopped: int, english: frozense
             return name or None
     if len(words) > SHORT_WORDS and stopped >= ENGLISH_SHARE * len(words):
         return None
-    return _by_words([*dict.fromkeys(words[:READ_WORDS])], text[:LETTERS_READ], english)
+    return _by_words([*dict.fromkeys(words[:READ_WORDS])], text[:LETTERS_READ])
 
 
 def is_english(words: Sequence[str], stopped: int) -> bool:
@@ -108,8 +108,8 @@ def _by_script(text: str) -> str | None:
     return "" if name and _FOREIGN[name].search(text) else name
 
 
-def _by_words(words: Sequence[str], text: str, english: frozenset[str]) -> str | None:
-    points, shown = _points(words, text, english)
+def _by_words(words: Sequence[str], text: str) -> str | None:
+    points, shown = _points(words, text)
     if not shown:
         return None
     first, *others = sorted(points, key=lambda name: (-points[name], name))
@@ -119,7 +119,7 @@ def _by_words(words: Sequence[str], text: str, english: frozenset[str]) -> str |
     return first
 
 
-def _points(words: Sequence[str], text: str, english: frozenset[str]) -> tuple[dict[str, float], set[str]]:
+def _points(words: Sequence[str], text: str) -> tuple[dict[str, float], set[str]]:
     """Points for each language, and the languages that more than a few weak words show."""
     points: dict[str, float] = defaultdict(float)
     hints = [hint for word in words if word in _HINTS for hint in _HINTS[word]]
@@ -131,8 +131,8 @@ def _points(words: Sequence[str], text: str, english: frozenset[str]) -> tuple[d
     shown = {hint.language for hint in hints if not hint.is_weak or weak[hint.language] >= WEAK_WORDS}
     for hint in hints:
         points[hint.language] += hint.points
-    points["english"] = sum(
-        WEAK_WORD if word in _HINTS or word in _LETTERS else WORD for word in words if word in english
+    points[ENGLISH.name] = sum(
+        WEAK_WORD if word in _HINTS or word in _LETTERS else WORD for word in words if word in ENGLISH.words
     )
     letters = () if text.isascii() else _LETTER_HINTS.keys() & set(text.casefold())
     for hint in (hint for letter in letters for hint in _LETTER_HINTS[letter] if hint.language in points):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
+from memorybase.comparison import NAMES, VALUES, VALUES_WITHOUT_UNIT, Limits
 from memorybase.search.corrections import chains
 from memorybase.search.corrections.chains import Known
 from memorybase.search.corrections.statements import (
@@ -12,12 +13,6 @@ from memorybase.search.corrections.statements import (
     Value,
 )
 from memorybase.search.corrections.values import Kind, is_same
-
-# Minimum cosine of two statements, when the later one says that something changed and both values share a unit; when it
-# says so and nothing else connects the values; when it does not say so and the values share a unit.
-CHANGED = 0.37
-CHANGED_WITHOUT_UNIT = 0.45
-UNCHANGED = 0.68
 
 
 class Change(NamedTuple):
@@ -43,10 +38,10 @@ def change(older: Statement, newer: Statement, likeness: float, known: Known) ->
     ]
     tells_change = newer.tells_change or newer.tells_return
     for was, now in pairs:
-        if _is_connected(was, now, newer) and likeness >= (CHANGED if tells_change else UNCHANGED):
+        if _is_connected(was, now, newer) and VALUES.are_met(likeness, tells_change=tells_change):
             return _changed(was, now)
     for was, now in pairs:
-        if tells_change and likeness >= _needed(was, now):
+        if _limits(was, now).are_met(likeness, tells_change=tells_change):
             return _changed(was, now)
     return None
 
@@ -65,10 +60,10 @@ def _is_connected(was: Value, now: Value, newer: Statement) -> bool:
     return was.key in {value.key for value in newer.values}
 
 
-def _needed(was: Value, now: Value) -> float:
+def _limits(was: Value, now: Value) -> Limits:
     if was.unit_stems and now.unit_stems:
-        return float("inf")  # three hours and twelve problems are no change
-    return CHANGED if now.kind == "name" else CHANGED_WITHOUT_UNIT
+        return Limits()  # three hours and twelve problems are no change
+    return NAMES if now.kind == "name" else VALUES_WITHOUT_UNIT
 
 
 def _changed(was: Value, now: Value) -> Change:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memorybase.keyword_index.analyzer import Analyzer
+from memorybase.keyword_index.languages import ENGLISH
 from memorybase.search.corrections.statements import clauses, prose_sentences
 
 # Shares of the question's terms that the clause has. A denial repeats what it denies, a claim often names only a part.
@@ -43,7 +44,7 @@ class Claim:
 
 def asks_whether(query: str, analyzer: Analyzer) -> bool:
     """Whether something was ever done: "Have I used Zotero?" """
-    return analyzer.of(query).known is None and _ASKS_WHETHER.search(query) is not None
+    return analyzer.of(query).rules is ENGLISH and _ASKS_WHETHER.search(query) is not None
 
 
 def claim_of(text: str, query: str, analyzer: Analyzer) -> Claim | None:
@@ -54,8 +55,8 @@ def claim_of(text: str, query: str, analyzer: Analyzer) -> Claim | None:
 
 
 def _claims(text: str, asked: set[str], analyzer: Analyzer) -> Iterator[Claim]:
-    for sentence in prose_sentences(text):
-        for _, written in clauses(sentence):
+    for sentence in prose_sentences(text, ENGLISH):
+        for _, written in clauses(sentence, ENGLISH):
             clause = written.replace("\u2019", "'")
             share = len(asked.intersection(analyzer.terms(clause))) / len(asked)
             if _NEGATION.search(clause):

@@ -7,18 +7,18 @@ or that claim or deny what it asks about.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import permutations
 from typing import Literal, NamedTuple
 
+from memorybase.comparison import DENIALS, VALUES
 from memorybase.keyword_index.analyzer import Analyzer
-from memorybase.keyword_index.languages import Language
-from memorybase.keyword_index.scripts import normal
+from memorybase.keyword_index.languages import ENGLISH
 from memorybase.search.corrections import chains
 from memorybase.search.corrections.chains import Known, Link
-from memorybase.search.corrections.changes import CHANGED, UNCHANGED, change
+from memorybase.search.corrections.changes import change
 from memorybase.search.corrections.claims import Claim, asks_whether, claim_of
 from memorybase.search.corrections.replacements import (
     REPLACEMENT_ASKED,
@@ -36,32 +36,8 @@ Likeness = Callable[[str, str], float]
 
 COMPARED = 10  # of the best messages
 STATEMENTS_PER_MESSAGE = 2
-DENIED = 0.47  # likeness of a claim and its denial
 ASKED = 0.37  # likeness of each sentence and the question
 SHORT_STATEMENT = 140  # characters: need not share a word with the question if it tells a change
-
-_ASKS_DATE = re.compile(
-    r"^\W*(?:(?:by|from|since|until|till|on) )?(?:when|which (?:date|day|evening)s?)\b"
-    r"|\b(?:what|which) (?:date|year|month|days?|weekday|time|evenings?)\b|\bwh(?:at|ich)\b.*\bdeadline\b"
-)
-_ASKS_AMOUNT = re.compile(
-    r"\bhow (?:many|much|often|old|long|fast|big|high|far|large)\b"
-    r"|\bwh(?:at|ich)\b.*\b(?:average|total|quota|number|volume|budget|limit|price|cost|rate|count|version|score|weight"
-    r"|size)\b"
-)
-_COUNTED = re.compile(r"\bhow many ((?:\w+ )?\w+)", re.IGNORECASE)
-_ASKS_PERCENT = re.compile(r"\bpercent(?:age)?\b")
-_ASKS_WHO = re.compile(r"\b(?:who|whom|whose|where|which)\b")
-_ASKS_WHAT = re.compile(r"^\W*what(?:'s| is| was| does| did)\b")
-# Questions about the past or that compare (both statements are wanted, in their order), about what the other side
-# said, and for advice.
-_ASKS_OTHERWISE = re.compile(
-    r"\b(?:initial(?:ly)?|original(?:ly)?|at first|in the beginning|used to|before|previous(?:ly)?|earlier"
-    r"|first (?:time|thing)|very first|(?:my|our|the|his|her|their) (?:old|former)|between|improve\w*|happened"
-    r"|difference|compar\w+|when i|from .{1,30} to|how ha(?:s|ve)|changed?|changes|evolv\w+|(?:did|have|had) you"
-    r"|should|recommend|(?:can|could|would) (?:you|i|we))\b"
-)
-
 
 # What is so now, rather than what happened.
 _ASKS_NOW = re.compile(
@@ -120,50 +96,29 @@ class Correction:
 
 def sought_by(query: str, analyzer: Analyzer) -> Sought:
     """The values to compare for this question; none if it compares, or asks about the past or for advice."""
+    own = analyzer.of(query)
     if asks_whether(query, analyzer):
         return Sought(frozenset(), whether=True, sentences=_ASKS_WHETHER_NOW.search(query) is not None)
-    own = analyzer.of(query)
-    if own.known is not None:
-        return _sought_in(own.known, query, own)
-    counted = _COUNTED.search(query)
-    is_sentence = _ASKS_NOW.search(query) is not None and not _asks_otherwise(query)
+    seeks = own.rules.sought_kinds(query)
+    counted = own.rules.counts.search(own.rules.read(query))
+    is_sentence = own.rules is ENGLISH and "otherwise" not in seeks and _ASKS_NOW.search(query) is not None
     counted_terms = frozenset(own.terms(counted[1]) if counted else ())
-    return Sought(_kinds(query), sentences=is_sentence, counted=counted_terms)
+    return Sought(_kinds(seeks), sentences=is_sentence, counted=counted_terms)
 
 
-def _asks_otherwise(query: str) -> bool:
-    return _ASKS_OTHERWISE.search(query.casefold().replace("\u2019", "'")) is not None
-
-
-def _sought_in(language: Language, query: str, own: Analyzer) -> Sought:
-    """The values, except names, to compare for a question in another language than English."""
-    folded = language.folded(normal(query))
-    asks = {name for name, pattern in language.questions.items() if pattern.search(folded)}
-    if asks & {"asks_otherwise", "asks_other_side"}:
-        return Sought(frozenset())
-    kinds: set[Kind] = {"date", "time"} if "asks_time" in asks else set()
-    if "asks_number" in asks:
-        kinds |= {"number", "percent"}
-    if not kinds and "asks_what" in asks:
-        kinds = {"number", "date", "percent", "time"}
-    counted = language.counts.search(folded)
-    return Sought(frozenset(kinds), counted=frozenset(own.terms(counted[1]) if counted else ()))
-
-
-def _kinds(query: str) -> frozenset[Kind]:
-    folded = query.casefold().replace("\u2019", "'")
-    if _ASKS_OTHERWISE.search(folded):
+def _kinds(seeks: Collection[str]) -> frozenset[Kind]:
+    if "otherwise" in seeks:
         return frozenset()
-    if _ASKS_PERCENT.search(folded):
+    if "percent" in seeks:
         return frozenset(("percent",))
     found: set[Kind] = set()
-    if _ASKS_DATE.search(folded):
+    if "date" in seeks:
         found |= {"date", "time"}
-    if _ASKS_AMOUNT.search(folded):
+    if "amount" in seeks:
         found |= {"number", "percent"}
-    if not found and _ASKS_WHO.search(folded):
+    if not found and "name" in seeks:
         found |= {"name", "number", "date"}
-    if not found and _ASKS_WHAT.search(folded):
+    if not found and "any" in seeks:
         found |= {"number", "date", "percent", "time"}
     return frozenset(found)
 
@@ -183,7 +138,7 @@ def stated(messages: Sequence[Said], query: str, sought: Sought, analyzer: Analy
             relevant = list(_relevant(message.text, asked, sought, analyzer))
             relevant.sort(key=lambda each: (-len(each.terms & asked), not (each.tells_change or each.tells_return)))
             found += [Stated(number, each) for each in relevant[:STATEMENTS_PER_MESSAGE]]
-    if sought.sentences and analyzer.of(query).known is None:
+    if sought.sentences and analyzer.of(query).rules is ENGLISH:
         of_several = [(n, each.text) for n, each in enumerate(messages) if speakers.count(each.speaker) > 1]
         found += [Stated(*each) for each in sentences_to_compare(of_several, query, analyzer)]
     return found if len({each.message for each in found}) > 1 else []
@@ -211,7 +166,7 @@ def find(
     returning = _returning(found, near, messages, likeness)
     near += [each for each in found if each.text in returning and each not in near]
     asked = Asked.of(query, analyzer)
-    is_english = analyzer.known is None
+    is_english = analyzer.rules is ENGLISH
 
     def is_other(older: str, newer: str) -> bool:
         return is_english and is_about_another(query, older, newer, analyzer.terms)
@@ -259,7 +214,7 @@ def _restated(
                 messages[number].speaker == messages[each.newer].speaker
                 and messages[number].at > messages[each.newer].at
             )
-            if is_later and restates(replaced, said) and likeness(replaced.text, said.text) >= UNCHANGED:
+            if is_later and restates(replaced, said) and VALUES.are_met(likeness(replaced.text, said.text)):
                 now = shortened(said.text)
                 if (each.newer, number) not in pairs:
                     yield Correction(each.newer, number, "statement", each.now, now)
@@ -313,7 +268,7 @@ def _returning(
             before, after = messages[older.message], messages[newer.message]
             if isinstance(older.said, Statement) and before.speaker == after.speaker and before.at < after.at:
                 alike = likeness(older.text, newer.text)
-                if alike >= CHANGED and _share_a_value(older.said, newer.said):
+                if VALUES.are_met(alike, tells_change=True) and _share_a_value(older.said, newer.said):
                     best[newer.text] = max(alike, best.get(newer.text, 0.0))
     return best
 
@@ -347,6 +302,6 @@ def _compared(older: Stated, newer: Stated, alike: float, known: Known, asked: A
         case Sentence(), Sentence() if replaces(older.said, newer.said, alike, asked):
             was, now = shortened(older.text), shortened(newer.text)
             return Correction(older.message, newer.message, "statement", was, now)
-        case Claim(), Claim() if older.said.denies != newer.said.denies and alike >= DENIED:
+        case Claim(), Claim() if older.said.denies != newer.said.denies and DENIALS.are_met(alike):
             return Correction(older.message, newer.message, "denial")
     return None

@@ -8,13 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from memorybase.comparison import SENTENCES
 from memorybase.keyword_index.analyzer import Analyzer
-from memorybase.search.corrections.statements import PAST, READ_CHARS, RETURN, Terms, asserts, plain, prose_sentences
+from memorybase.keyword_index.languages import ENGLISH
+from memorybase.search.corrections.statements import PAST, READ_CHARS, Terms, asserts, plain, prose_sentences
 
 REPLACEMENT_CHARS = 160  # a longer one says more than one thing
 SENTENCES_PER_MESSAGE = 2
 SHARED_TERMS = 2  # terms, if none of them is of the question or a name
-REPLACEMENT_LIKENESS = 0.45  # of both sentences
 REPLACEMENT_ASKED = 0.35  # likeness of each sentence and the question
 
 # The words of a question that say which thing: after an article, possessive or preposition, and names.
@@ -30,7 +31,6 @@ _REPLACES = re.compile(
     re.IGNORECASE,
 )
 _DENIED = re.compile(r"\b(?:no|not|never|no longer|any ?more|instead)\b|n['\u2019]t\b", re.IGNORECASE)
-_CAPITALIZED = re.compile(r"(?<=[a-z,] )[A-Z]\w+")
 
 
 class _Relation(NamedTuple):
@@ -76,7 +76,6 @@ class Sentence:
 
     text: str
     terms: frozenset[str]
-    names: frozenset[str]  # terms
     tells_change: bool
     has_relation: bool
 
@@ -135,25 +134,25 @@ def may_replace(older: Sentence, newer: Sentence, asked: Asked) -> bool:
     if older.has_relation and newer.has_relation:
         return True
     shared = older.terms & newer.terms
-    return len(shared) >= SHARED_TERMS or not shared.isdisjoint(asked.terms) or not shared.isdisjoint(older.names)
+    return len(shared) >= SHARED_TERMS or not shared.isdisjoint(asked.terms)
 
 
 def replaces(older: Sentence, newer: Sentence, alike: float, asked: Asked) -> bool:
     """`may_replace`, given how alike both sentences are."""
-    is_alike = alike >= REPLACEMENT_LIKENESS or (older.has_relation and newer.has_relation)
+    is_alike = SENTENCES.are_met(alike, tells_change=True) or (older.has_relation and newer.has_relation)
     return is_alike and may_replace(older, newer, asked)
 
 
 def restates(older: Sentence, newer: Sentence) -> bool:
     """Whether the later sentence says the same as the earlier one: "Ines is on call", "Ines is on call again"."""
     is_denied = _DENIED.search(newer.text) is not None or PAST.search(newer.text) is not None
-    tells_other = newer.tells_change and not RETURN.search(newer.text)
+    tells_other = newer.tells_change and not ENGLISH.return_.search(ENGLISH.read(newer.text))
     return older.terms <= newer.terms and not is_denied and not tells_other
 
 
 def _written(text: str) -> Iterator[str]:
     """The statements of a message that are short enough, without what they quote."""
-    for sentence in prose_sentences(text):
+    for sentence in prose_sentences(text, ENGLISH):
         if len(sentence) <= REPLACEMENT_CHARS and not sentence.rstrip().endswith((":", "?")):
             yield plain(sentence)
 
@@ -161,13 +160,12 @@ def _written(text: str) -> Iterator[str]:
 def _sentence(text: str, asked: Asked, analyzer: Analyzer) -> Sentence:
     relation = _RELATIONS.get(asked.relation)
     has_relation = relation is not None and any(
-        match is not None and asserts(text, match.start())
+        match is not None and asserts(text, match.start(), ENGLISH)
         for match in (relation.stated.search(text), relation.changed.search(text))
     )
     change = _REPLACES.search(text)
-    tells_change = change is not None and asserts(text, change.start())
-    names = frozenset(term for name in _CAPITALIZED.findall(text) for term in analyzer.terms(name))
-    return Sentence(text, frozenset(analyzer.terms(text)), names, tells_change, has_relation)
+    tells_change = change is not None and asserts(text, change.start(), ENGLISH)
+    return Sentence(text, frozenset(analyzer.terms(text)), tells_change, has_relation)
 
 
 def shortened(sentence: str) -> str:

@@ -1,6 +1,6 @@
 """Finds the values in the sentences of a message that a later message can correct. Pure rules, not a model.
 
-A value is a number, date, time, percentage or name, in English and the languages of keyword_index/languages.
+A value is a number, date, time or percentage, in English also a name.
 
 `asserts` tells what a sentence says from what it supposes, asks, denies or plans: "if I moved ...", "should I move
 ...?". "I moved my other boat" and "my brother moved" are about others: see `is_about_another`.
@@ -16,34 +16,14 @@ from typing import NamedTuple
 from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.keyword_index.languages import Language
 from memorybase.keyword_index.scripts import normal
-from memorybase.search.corrections.values import Kind, english_values, foreign_values, is_cut_date
+from memorybase.search.corrections.values import Kind, is_cut_date, values_in
 from memorybase.search.passages import Span, sentences
 
 Terms = Callable[[str], Collection[str]]
 
-_CHANGING = (
-    r"(?:mov|switch|chang|postpon|rais|lower|increas|decreas|replac|renam|reschedul|transfer|upgrad|extend|delay"
-    r"|reduc|cut|promot|quit|leav|left|sell|sold|join|start|stop|becom|relocat|push|take over|rise|ris|go up)"
-)
-_NOT_DONE = re.compile(
-    r"(?:\b(?:not|never|want(?:s|ed)? to|plan(?:s|ned|ning)? (?:to|on)|think(?:s|ing)? (?:of|about)|consider(?:s|ing)?"
-    r"|hop(?:e|es|ing) to|going to|like to|might|may|could|would|should|will)\b|n't\b|'(?:d|ll)\b)"
-    rf"(?: (?!only)\w+){{0,3}}? {_CHANGING}",
-    re.IGNORECASE,
-)
-_SUPPOSED = re.compile(r"\b(?:if|whether|unless)\b|\b(?:i|we|you|they|he|she|it)'d be\b|\bwould be\b", re.IGNORECASE)
-_SUPPOSES = re.compile(r"^\W*(?:but |and |so )?(?:if|what if|suppos\w+|imagine|assum\w+|unless)\b", re.IGNORECASE)
-_BEGINS_AS_QUESTION = re.compile(
-    r"^\W*(?:(?:but|and|so) )?(?:should|would|will|has|have|had|is|are|was|were|does|did|do)\b", re.IGNORECASE
-)
-_GIVEN = re.compile(r"\b(?:since|because|now that|given that)\b", re.IGNORECASE)
 _QUOTED = re.compile(
     r"[\"\u201c\u201e\u00ab](?:[^\"\u201c\u201d\u00bb\s]+\s+){2}[^\"\u201c\u201d\u00bb]*[\"\u201d\u00bb]?"
 )
-_ENDS = r"(?<=[.!?;])(?<!\bMr\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bMrs\.)\s+"
-_SENTENCE_ENDS = re.compile(_ENDS)
-_PARTS = re.compile(rf"{_ENDS}|[,:()\u2013\u2014]\s+|\s(?=(?:but|so|because|while|whereas|although)\s)")
-
 _PEOPLE = (
     r"brother|sister|wife|husband|partner|mother|mum|mom|father|dad|parents|grand(?:mother|father|ma|pa|parents)"
     r"|son|daughter|kids?|children|child|cousin|uncle|aunt|nephew|niece|friends?|neighbou?rs?|boss|colleagues?"
@@ -67,38 +47,13 @@ _NEUTRAL = re.compile(
     re.IGNORECASE,
 )
 
-_FOREIGN_ENDS = re.compile(r"(?<!\d)\.\s+|[;!?\u061f]\s*|[\u3002\u0964]\s*")
-_FOREIGN_QUESTION = re.compile(r"[?\u061f]\W*$")
-SUPPOSING_CHARS = 6  # before the "if" of a sentence that begins with one: "und wenn"
-
 SENTENCE_CHARS = 300
 SHORT_MESSAGE_CHARS = 120  # stays whole: "Concert's been put off. New date is the 30th of May."
 READ_CHARS = 4_000  # of each message, without its code
-UNIT_WORDS = 3  # after a number: "12 conditional probability problems"
 DENSE_SCRIPT = 3  # characters of other text that say as much as one of text without spaces
 
-_UNIT = re.compile(r"[\s-]+([^\W\d_]{2,})" + r"(?:\s+([^\W\d_]{2,}))?" * (UNIT_WORDS - 1))
-# Any script: vowel signs of Indic scripts are no word characters.
-_FOREIGN_WORD = r"[^\s\d!-/:-@\[-`{-~\u00ab\u00bb\u060c\u061b\u061f\u0964\u201c-\u201e]{2,}"
-_FOREIGN_UNIT = re.compile(rf"[\s-]+({_FOREIGN_WORD})" + rf"(?:\s+({_FOREIGN_WORD}))?" * (UNIT_WORDS - 1))
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _ATTACHMENT = re.compile(r"\s*\[\w+: ")
-_CLAUSE_ENDS = re.compile(r"[,;:()\u2013\u2014]\s+|\s(?=(?:and|but|so|because|while|whereas|although)\s)")
-_CHANGE = re.compile(
-    r"\b(?:now|instead|no longer|any ?more|changed|mov(?:ed|ing)|switch(?:ed|ing)|replaced|updat(?:e|ed|es)|upgraded"
-    r"|new|newly|increased|decreased|raised|reduced|extended|rescheduled|postponed|put off|pushed (?:back|to)"
-    r"|correct(?:ion|ed)|actually|after all|these days|by now|revis\w+|recently|improved|reached|since last"
-    r"|takes? over|took over|goes up|went up|gone up|down to|up to|news|meanwhile|not what i said|delayed"
-    r"|earlier than|later than)\b",
-    re.IGNORECASE,
-)
-
-# A value that holds again; for a new one they tell nothing: "45 guests came again".
-RETURN = re.compile(
-    r"\b(?:again|back (?:to|at|on|in|with)|revert\w*|return(?:ed|s|ing)? to|restored|reinstated|once more|as before)\b",
-    re.IGNORECASE,
-)
-
 # What was so, though the value is named.
 PAST = re.compile(
     r"\b(?:used to|before|previously|formerly|earlier|than|until|ago|old|former"
@@ -112,44 +67,23 @@ def plain(sentence: str) -> str:
     return _QUOTED.sub(lambda match: " " * len(match[0]), sentence)
 
 
-def asserts(sentence: str, at: int) -> bool:
-    """Whether what stands at this position is said to be so: not supposed, asked, denied or only planned."""
-    text = sentence.replace("\u2019", "'")
-    start, end = _part(text, at)
-    part = text[start:end]
-    if _SUPPOSES.search(text[_sentence_start(text, at) :]) or _SUPPOSED.search(part) or _NOT_DONE.search(part):
-        return False
-    if part.rstrip().endswith("?"):
-        return _GIVEN.search(part) is not None or not _BEGINS_AS_QUESTION.search(text[_sentence_start(text, at) :])
-    return True
-
-
-def foreign_asserts(text: str, at: int, language: Language) -> bool:
-    """`asserts` for a text in normal form in another language; plans are not recognized."""
-    ends = [match.end() for match in _FOREIGN_ENDS.finditer(text)]
+def asserts(text: str, at: int, rules: Language) -> bool:
+    """Whether what stands at this position is said to be so: not supposed, asked, denied or, in English, planned."""
+    ends = [match.end() for match in rules.ends_of_sentences.finditer(text)]
     start = max((end for end in ends if end <= at), default=0)
     sentence = text[start : min((end for end in ends if end > at), default=len(text))]
-    parts = clauses(sentence, language)
-    clause = language.folded(next(part for begin, part in reversed(parts) if begin <= at - start))
-    opening = language.supposition.search(language.folded(parts[0][1]))
-    return not (
-        language.denial.search(clause)
-        or language.supposition.search(clause)
-        or (opening is not None and opening.start() <= SUPPOSING_CHARS)
-        or _FOREIGN_QUESTION.search(clause)
-        or language.unmarked_question.search(clause)
-    )
-
-
-def _part(text: str, at: int) -> tuple[int, int]:
-    """The clause around a position."""
-    start = max((match.end() for match in _PARTS.finditer(text) if match.end() <= at), default=0)
-    end = min((match.start() for match in _PARTS.finditer(text) if match.start() > at), default=len(text))
-    return start, end
-
-
-def _sentence_start(text: str, at: int) -> int:
-    return max((match.end() for match in _SENTENCE_ENDS.finditer(text) if match.end() <= at), default=0)
+    parts = _split(sentence, rules.part_ends)
+    opening = rules.read(parts[0][1])
+    part = rules.read(next(part for begin, part in reversed(parts) if begin <= at - start))
+    if (
+        rules.denial_of_change.search(part)
+        or rules.supposition.search(part)
+        or rules.supposing_start.search(opening)
+        or rules.unmarked_question.search(part)
+    ):
+        return False
+    is_asked = rules.ends_in_question.search(part) is not None and rules.asking_start.search(opening) is not None
+    return not is_asked or rules.premise.search(part) is not None
 
 
 def is_about_another(query: str, older: str, newer: str, terms: Terms) -> bool:
@@ -242,23 +176,25 @@ class Statement:
 def statements(text: str, analyzer: Analyzer, kinds: Collection[Kind]) -> list[Statement]:
     """The sentences of a message, outside of code, that state values of these kinds."""
     own = analyzer.of(text)
-    language = own.known
+    rules = own.rules
     found: list[Statement] = []
-    for sentence in prose_sentences(text, language):
+    for sentence in prose_sentences(text, rules):
         values = tuple(_values(sentence, own, kinds))
         if values:
             terms = frozenset(own.terms(sentence))
-            told = _tells_change(sentence, language), length(sentence, language), _tells_return(sentence, language)
+            read = rules.read(sentence)
+            tells_change, tells_return = rules.change.search(read), rules.return_.search(read)
+            told = tells_change is not None, length(sentence, rules), tells_return is not None
             found.append(Statement(sentence, terms, values, *told))
     return found
 
 
-def length(text: str, language: Language | None) -> int:
+def length(text: str, language: Language) -> int:
     """The characters of a text, as many as it would have in a script with spaces."""
-    return len(text) if language is None or language.has_spaces else len(text) * DENSE_SCRIPT
+    return len(text) if language.has_spaces else len(text) * DENSE_SCRIPT
 
 
-def prose_sentences(text: str, language: Language | None = None) -> list[str]:
+def prose_sentences(text: str, language: Language) -> list[str]:
     """The sentences of a message's first part, without code and descriptions of attachments."""
     text = _CODE.sub(" ", text)[:READ_CHARS]
     if length(text, language) <= SHORT_MESSAGE_CHARS:
@@ -268,9 +204,9 @@ def prose_sentences(text: str, language: Language | None = None) -> list[str]:
     return [piece for piece in pieces if not _ATTACHMENT.match(piece)]
 
 
-def _with_whole_dates(text: str, spans: Sequence[Span], language: Language | None) -> Sequence[Span]:
+def _with_whole_dates(text: str, spans: Sequence[Span], language: Language) -> Sequence[Span]:
     """The sentences, joined again where one ends inside of a date: "am 17. Oktober"."""
-    if language is None or not language.ordinal:
+    if not language.ordinal:
         return spans
     joined: list[Span] = []
     for span in spans:
@@ -281,32 +217,18 @@ def _with_whole_dates(text: str, spans: Sequence[Span], language: Language | Non
     return joined
 
 
-def _tells_change(sentence: str, language: Language | None) -> bool:
-    if language is None:
-        return _CHANGE.search(sentence) is not None
-    return language.change.search(language.folded(normal(sentence))) is not None
-
-
-def _tells_return(sentence: str, language: Language | None) -> bool:
-    if language is None:
-        return RETURN.search(sentence) is not None
-    return language.return_.search(language.folded(normal(sentence))) is not None
-
-
 def _values(sentence: str, own: Analyzer, kinds: Collection[Kind]) -> Iterator[Value]:
-    language = own.known
-    text = plain(sentence) if language is None else normal(sentence)
-    around = clauses(text, language)
-    found = english_values(text) if language is None else foreign_values(text, language)
-    for each in found:
+    rules = own.rules
+    text = plain(sentence) if rules.omits_quotations else normal(sentence)
+    around = clauses(text, rules)
+    for each in values_in(text, rules):
         if each.kind in kinds:
             clause = next(clause for start, clause in reversed(around) if start <= each.start)
             units = [("", each.unit)] if each.unit else []
-            if each.kind == "number" and (language is None or language.has_spaces):
-                unit = _UNIT if language is None else _FOREIGN_UNIT
-                units += _stems(unit.match(text, each.end), own)
+            if each.kind == "number" and rules.has_spaces:
+                units += _stems(rules.units.match(text, each.end), own)
             shown = text[each.start : each.end].strip()
-            asserted = asserts(text, each.start) if language is None else foreign_asserts(text, each.start, language)
+            asserted = asserts(text, each.start, rules)
             yield Value(each.kind, each.key, shown, tuple(units), frozenset(own.terms(clause)), asserted)
 
 
@@ -316,8 +238,11 @@ def _stems(words: re.Match[str] | None, analyzer: Analyzer) -> Iterator[tuple[st
             yield word, stem
 
 
-def clauses(sentence: str, language: Language | None = None) -> list[tuple[int, str]]:
+def clauses(sentence: str, language: Language) -> list[tuple[int, str]]:
     """The clauses of a sentence, each with its start."""
-    ends = _CLAUSE_ENDS if language is None else language.clause_ends
+    return _split(sentence, language.clause_ends)
+
+
+def _split(sentence: str, ends: re.Pattern[str]) -> list[tuple[int, str]]:
     starts = [0, *(match.end() for match in ends.finditer(sentence))]
     return [(start, sentence[start:end]) for start, end in zip(starts, [*starts[1:], len(sentence)], strict=True)]

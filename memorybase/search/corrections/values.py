@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from memorybase.keyword_index.languages import LANGUAGES, Language
+from memorybase.keyword_index.languages import ENGLISH, LANGUAGES, Language
 from memorybase.keyword_index.languages.definition import MARKS, YEAR, one_of
 
 Kind = Literal["date", "time", "percent", "number", "name"]
@@ -46,34 +46,28 @@ _WORDS = (
     "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
     "nineteen twenty thirty forty fifty sixty seventy eighty ninety"
 ).replace(" ", "|")
-# In this order: what one pattern has found is no number for those after it. The first lookahead of a pattern spares
-# most positions the alternatives: ten messages are read in each search.
-_PATTERNS: dict[Kind, re.Pattern[str]] = {
+# The first lookahead of a pattern spares most positions the alternatives: ten messages are read in each search.
+_ENGLISH: dict[Kind, re.Pattern[str]] = {
     "time": re.compile(
         r"\b\d{1,2}:\d\d(?: ?[ap]\.?m\b)?|\b\d{1,2} ?[ap]\.?m\b|\b\d{1,2} o'clock|\bhalf past \w+"
-        r"|\bquarter (?:to|past) \w+",
-        re.IGNORECASE,
+        r"|\bquarter (?:to|past) \w+"
     ),
     "date": re.compile(
         rf"\b(?=[\dadfjmnostw])(?:{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?!\d){_YEAR}|\d{{1,2}}\.\d{{1,2}}\.(?:19|20)\d\d\b"
         rf"|\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}\b{_YEAR}"
-        rf"|\d{{4}}-\d\d-\d\d\b|\d{{1,2}}(?:st|nd|rd|th)\b|(?<!last )(?<!this ){_WEEKDAY}\b)",
-        re.IGNORECASE,
+        rf"|\d{{4}}-\d\d-\d\d\b|\d{{1,2}}(?:st|nd|rd|th)\b|(?<!last )(?<!this ){_WEEKDAY}\b)"
     ),
     "percent": re.compile(r"(?<![\w.])\d+(?:\.\d+)? ?(?:%|percent\b)"),
     # No year, and no part of a version, a fraction or an expression. "One" is seldom a number.
     "number": re.compile(
-        r"(?=[\d$€£])(?<![\w.,/^])[$€£]?(?!(?:19|20)\d\d\b)(?:\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?)(?![,.]?\d)"
+        r"(?=[\d$€£])(?<![\w.,/^])(?P<currency>[$€£])?(?!(?:19|20)\d\d\b)(?:\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?)(?![,.]?\d)"
         r"(?![\w/^]*[/^\w.]\d)"
-        rf"(?: ?(?:ms|s|k|gb|mb|kb|km|kg|h)\b)?(?![%\w])(?!\.\s|\)\s)|\b(?=[efnst])(?:{_WORDS})\b",
-        re.IGNORECASE,
+        rf"(?: ?(?P<symbol>ms|s|k|gb|mb|kb|km|kg|h)\b)?(?![%\w])(?!\.\s|\)\s)|\b(?=[efnst])(?:{_WORDS})\b"
     ),
 }
 _NAME = re.compile(r"(?<=[a-z,0-9] )(?:(?:Mr|Mrs|Ms|Dr)\.? )?[A-Z][a-z]+(?: [A-Z][a-z]+)*")
 _NO_NAME = re.compile(rf"(?:{_MONTH}|{_WEEKDAY})\b.*", re.IGNORECASE)
-_ENGLISH_SYMBOL = re.compile(r"^[$€£]|(?<=\d) ?[a-z]+$", re.IGNORECASE)
-
-
+_SPACES = re.compile(r"[,\s]")
 _ENGLISH_CLOCK = re.compile(r"(\d{1,2})(?::(\d\d))?(?: ?([ap])\.?m)?(?: o'clock)?")
 _ENGLISH_DAY = re.compile(r"\d{1,2}(?!\d)")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -106,69 +100,8 @@ _FIRST_WORD = re.compile(r"\w+")
 _Key = Callable[[re.Match[str], Language], str | None]
 
 
-def english_values(text: str) -> Iterator[Found]:
-    """The values of an English sentence."""
-    left = text
-    for found in _phones(left):
-        left = _without(left, found.start, found.end)
-        yield found
-    for kind, pattern in _PATTERNS.items():
-        for match in list(pattern.finditer(left)):
-            symbol = _ENGLISH_SYMBOL.search(match[0]) if kind == "number" else None
-            yield _found(kind, match, symbol[0].strip().casefold() if symbol else "")
-            left = _without(left, *match.span())
-    for match in _NAME.finditer(text):
-        if not _NO_NAME.fullmatch(match[0]):
-            yield _found("name", match)
-
-
-def _without(text: str, start: int, end: int) -> str:
-    return f"{text[:start]}{' ' * (end - start)}{text[end:]}"
-
-
-def _phones(text: str) -> list[Found]:
-    matches = ((match, _digits(match[0])) for match in _PHONE.finditer(text))
-    return [Found("number", *match.span(), key, PHONE) for match, key in matches if len(key) in _PHONE_DIGITS]
-
-
-def _digits(text: str) -> str:
-    return "".join(str(unicodedata.digit(each)) for each in text if each.isdecimal())
-
-
-def _found(kind: Kind, match: re.Match[str], unit: str = "") -> Found:
-    text = re.sub(r"[,\s]", "", match[0].casefold())
-    key = _english_date(match[0].casefold()) if kind == "date" else _english_time(match[0].casefold(), text)
-    return Found(kind, *match.span(), key if kind in {"date", "time"} else text, unit)
-
-
-def _english_date(text: str) -> str:
-    """The date in the format of other languages, with the year if it is written."""
-    iso = _ISO.search(text)
-    if iso is not None:
-        return f"{int(iso['month'])}-{int(iso['day'])}-{text[:4]}"
-    year = re.search(rf"{YEAR}$", text)
-    month = next((number for number, name in enumerate(_MONTHS, 1) if re.search(rf"\b{name}", text)), "")
-    day = _ENGLISH_DAY.search(text)
-    if day is None:
-        return f"weekday {text[:3]}"
-    if "." in text:
-        month = int(text.split(".")[1])
-    return f"{month}-{int(day[0])}" + (f"-{year[0]}" if year else "")
-
-
-def _english_time(text: str, otherwise: str) -> str:
-    """The time on a clock of 24 hours; with "?" if morning and afternoon are not told apart."""
-    clock = _ENGLISH_CLOCK.fullmatch(text)
-    if clock is None:
-        return otherwise
-    hour, minute = int(clock[1]), clock[2] or "00"
-    if clock[3]:
-        return f"{hour % 12 + 12 * (clock[3] == 'p')}:{minute}"
-    return f"{hour}:{minute}" if hour > 12 else f"?{hour % 12}:{minute}"
-
-
-def foreign_values(text: str, language: Language) -> Iterator[Found]:
-    """The values, but names, of a sentence in normal form KC, in another language than English.
+def values_in(text: str, language: Language) -> Iterator[Found]:
+    """The values of a sentence, in normal form KC unless it is English.
 
     Keys are equal for the same value: "1.500,50" and "1500,5", "17. Oktober" and "17.10.2024", "14 Uhr" and "14:00". A
     year does not distinguish days, and morning and afternoon do not distinguish hours: too few corrections are found
@@ -186,6 +119,54 @@ def foreign_values(text: str, language: Language) -> Iterator[Found]:
                 start, end = match.span()
                 left = _without(left, start, end)
                 yield Found(kind, position[start], position[end], found, _unit(match))
+    if language is ENGLISH:
+        for match in _NAME.finditer(text):
+            if not _NO_NAME.fullmatch(match[0]):
+                yield Found("name", *match.span(), _as_written(match, language))
+
+
+def _without(text: str, start: int, end: int) -> str:
+    return f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+
+
+def _phones(text: str) -> list[Found]:
+    matches = ((match, _digits(match[0])) for match in _PHONE.finditer(text))
+    return [Found("number", *match.span(), key, PHONE) for match, key in matches if len(key) in _PHONE_DIGITS]
+
+
+def _digits(text: str) -> str:
+    return "".join(str(unicodedata.digit(each)) for each in text if each.isdecimal())
+
+
+def _as_written(match: re.Match[str], _language: Language) -> str:
+    return _SPACES.sub("", match[0].casefold())
+
+
+def _english_date(match: re.Match[str], _language: Language) -> str:
+    """The date in the format of other languages, with the year if it is written."""
+    text = match[0]
+    iso = _ISO.search(text)
+    if iso is not None:
+        return f"{int(iso['month'])}-{int(iso['day'])}-{text[:4]}"
+    year = re.search(rf"{YEAR}$", text)
+    month = next((number for number, name in enumerate(_MONTHS, 1) if re.search(rf"\b{name}", text)), "")
+    day = _ENGLISH_DAY.search(text)
+    if day is None:
+        return f"weekday {text[:3]}"
+    if "." in text:
+        month = int(text.split(".")[1])
+    return f"{month}-{int(day[0])}" + (f"-{year[0]}" if year else "")
+
+
+def _english_time(match: re.Match[str], language: Language) -> str:
+    """The time on a clock of 24 hours; with "?" if morning and afternoon are not told apart."""
+    clock = _ENGLISH_CLOCK.fullmatch(match[0])
+    if clock is None:
+        return _as_written(match, language)
+    hour, minute = int(clock[1]), clock[2] or "00"
+    if clock[3]:
+        return f"{hour % 12 + 12 * (clock[3] == 'p')}:{minute}"
+    return f"{hour}:{minute}" if hour > 12 else f"?{hour % 12}:{minute}"
 
 
 def is_same(one: str, other: str) -> bool:
@@ -226,6 +207,9 @@ def _unit(match: re.Match[str]) -> str:
 def _readers(name: str) -> tuple[tuple[Kind, re.Pattern[str], _Key], ...]:
     """The patterns of a language, in this order: what one has found is no value for those after it."""
     language = LANGUAGES[name]
+    if language is ENGLISH:
+        keys = {"time": _english_time, "date": _english_date, "percent": _as_written, "number": _as_written}
+        return tuple((kind, pattern, keys[kind]) for kind, pattern in _ENGLISH.items())
     return (
         ("date", _ISO, _day_of_month),
         ("date", _NUMERIC, _day_of_month),

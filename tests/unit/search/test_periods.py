@@ -11,7 +11,7 @@ from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorybase.keyword_index.languages import LANGUAGES
+from memorybase.keyword_index.languages import ENGLISH, LANGUAGES
 from memorybase.search.periods import DAY, Period, periods
 from memorybase.search.query_parser import Question, parse
 
@@ -22,7 +22,7 @@ NO_TIMES = [(name, line) for name, text in TABLES["no_times"].items() for line i
 
 
 def found(query: str, language: str = "english") -> tuple[Period, ...]:
-    return periods(query, NOW, LANGUAGES.get(language))
+    return periods(query, NOW, LANGUAGES[language])
 
 
 def asked(query: str) -> Question:
@@ -96,12 +96,12 @@ def test_one_word_of_another_language_is_no_time(query: str) -> None:
 )
 def test_days_are_those_of_the_zone(now: str, zone: str, query: str, start: str) -> None:
     moment = datetime.fromisoformat(now).replace(tzinfo=UTC)
-    (period,) = periods(query, moment, None, ZoneInfo(zone))
+    (period,) = periods(query, moment, ENGLISH, ZoneInfo(zone))
     assert period.start == datetime.fromisoformat(start)
 
 
 def test_a_day_without_a_year_is_that_of_the_zone_in_every_year() -> None:
-    (period,) = periods("on 28 October", NOW, None, ZoneInfo("Asia/Tokyo"))
+    (period,) = periods("on 28 October", NOW, ENGLISH, ZoneInfo("Asia/Tokyo"))
     for year in (2024, 2031):
         start = datetime(year, 10, 28, tzinfo=ZoneInfo("Asia/Tokyo"))
         assert period.nearness(start) == period.nearness(start + timedelta(hours=23)) == 1
@@ -145,7 +145,7 @@ MORE = (
     st.datetimes(timezones=st.just(UTC), min_value=datetime(1990, 1, 1), max_value=datetime(2100, 1, 1)),  # noqa: DTZ001 - the zone is the strategy's
 )
 def test_any_words_of_times_are_read(words: list[str], now: datetime) -> None:
-    for period in periods(" ".join(words), now, None, ZoneInfo("Europe/Berlin")):
+    for period in periods(" ".join(words), now, ENGLISH, ZoneInfo("Europe/Berlin")):
         assert period.start < period.end
         assert 0 <= period.nearness(now) <= 1
 

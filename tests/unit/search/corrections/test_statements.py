@@ -5,6 +5,7 @@ from __future__ import annotations
 from harness.rows import each_row
 
 from memorybase.keyword_index.analyzer import analyzer
+from memorybase.keyword_index.languages import LANGUAGES
 from memorybase.search.corrections.statements import Statement, prose_sentences, statements
 from memorybase.search.corrections.values import Kind
 
@@ -66,5 +67,6 @@ def test_code_and_attachments_state_nothing() -> None:
 
 
 def test_a_short_message_is_one_sentence() -> None:
-    assert prose_sentences("It was put off. New date is 30 May.") == ["It was put off. New date is 30 May."]
-    assert len(prose_sentences("It was put off for a while. New date is 30 May. " * 5)) > 1
+    text = "It was put off. New date is 30 May."
+    assert prose_sentences(text, LANGUAGES["english"]) == [text]
+    assert len(prose_sentences("It was put off for a while. New date is 30 May. " * 5, LANGUAGES["english"])) > 1
