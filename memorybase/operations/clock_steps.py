@@ -11,9 +11,10 @@ from datetime import timedelta
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import deadlines, telemetry
+from memorybase import telemetry
 from memorybase.auth.web_sessions import LINK_LIFETIME, SESSION_LIFETIME
-from memorybase.conversation.summarizers import job as summary_job
+from memorybase.conversation.chat_memory import summaries as chat_summaries
+from memorybase.conversation.session_memory import summaries as session_summaries
 from memorybase.database import clock
 from memorybase.facts import distill
 from memorybase.idempotency import KEPT, LEASE
@@ -21,7 +22,6 @@ from memorybase.memory_bases import consistency
 from memorybase.memory_bases.planned_deletion import UNDO
 from memorybase.models import (
     IS_ACTIVE,
-    Chat,
     DeletedMessage,
     Distillation,
     Flow,
@@ -37,10 +37,9 @@ from memorybase.models import (
     QuotaCounter,
     RestorableMessage,
     SessionProgress,
-    SessionSummary,
     WebTicket,
 )
-from memorybase.queries import heartbeats, timestamps
+from memorybase.queries import heartbeats, leased_work, timestamps
 from memorybase.queries.memory_uses import LATEST_CAPTURE
 from memorybase.queries.retention import MAX_RETAIN_DAYS
 from memorybase.queries.timestamps import NOW, Limit
@@ -48,7 +47,6 @@ from memorybase.quotas import counting
 from memorybase.retention import forgetting, passes
 from memorybase.services import Services
 from memorybase.sessions.deletion import LATE_WRITE
-from memorybase.settings import Settings
 
 Progress = SessionProgress
 TURN = "turn:clock"
@@ -72,8 +70,7 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     settings = services.settings
     lease = timedelta(seconds=settings.lease_seconds)
     backoff = timedelta(seconds=settings.backoff_max_seconds)
-    notify = longest_notify(settings)
-    summary = summary_job.lease(services)
+    notify = leased_work.longest_notify(settings)
     yield Limit(Progress.lease_until, lease)
     yield Limit(Progress.audit_at, lease)
     for seconds in timestamps.idle_times(db):
@@ -100,9 +97,8 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     yield Limit(WebTicket.expires_at, SESSION_LIFETIME, timestamps.IS_WEB_SESSION)
     yield Limit(IdempotencyKey.lease_until, LEASE)
     yield Limit(IdempotencyKey.expires_at, KEPT)
-    yield Limit(SessionSummary.notify_at, notify)
-    yield Limit(SessionSummary.lease_until, summary)
-    yield Limit(Chat.notify_at, notify)
+    yield from leased_work.limits(session_summaries.WORK, services)
+    yield from leased_work.limits(chat_summaries.WORK, services)
     yield Limit(Distillation.notify_at, timedelta(days=1))
     yield Limit(Distillation.lease_until, distill.lease(services))
     yield Limit(PlannedDeletion.due_at, UNDO)
@@ -110,11 +106,6 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     yield Limit(QuotaCounter.recount_at, counting.MOST_PAUSE, becomes=NOW)
     for hooks in services.hooks:
         yield from hooks.limits(services)
-
-
-def longest_notify(settings: Settings) -> timedelta:
-    """Until workers are notified again of work that waits."""
-    return timedelta(seconds=max(deadlines.NOTIFY_MAX_SECONDS, settings.backoff_max_seconds))
 
 
 def _clamp(services: Services, limit: Limit) -> int:

@@ -33,7 +33,7 @@ from memorybase.described import Content, CounterName, CreatedAt, ExternalId, Id
 from memorybase.ids import CallerId
 from memorybase.messages import NewMessage
 from memorybase.models import Chat, ChatMemory, ChatRecord
-from memorybase.queries import chats, holds, memory_uses
+from memorybase.queries import chats, holds, leased_work, memory_uses
 from memorybase.queries.chats import DeletedRecord
 from memorybase.queries.ownership import not_found
 from memorybase.quotas.bounds import Caller
@@ -416,7 +416,7 @@ def _after_deletion(db: OrmSession, chat: Chat, deleted: Sequence[DeletedRecord]
     redacted = [record.message_id for record in deleted]
     chat.messages -= len(deleted)
     chat.tokens -= sum(record.tokens for record in deleted)
-    chat.revision += 1
+    leased_work.outdate(chat)
     chat.updated_at = clock.now(db)
     covered = chat.summary_from_seq, chat.summary_to_seq
     if chat.summary is not None and any(covered[0] <= record.seq <= covered[1] for record in deleted):

@@ -1,14 +1,15 @@
 """Summaries of chats: one per chat, extended as views leave out more messages.
 
-A write schedules the summary by `notify_at` in the chat's row. A worker stores it if nothing of the chat was deleted or
-trimmed meanwhile. If the summarizer fails, the stored summary stays, and the next attempt covers the same messages.
+A write requests the summary in the chat's row. A worker stores it if nothing of the chat was deleted or trimmed
+meanwhile. If the summarizer fails, the stored summary stays, and the next attempt covers the same messages.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
@@ -25,34 +26,34 @@ from memorybase.conversation.chat_memory.views import (
     trim_state_of,
 )
 from memorybase.conversation.summarizers import job
-from memorybase.conversation.summarizers.job import Folded
+from memorybase.conversation.summarizers.job import SUMMARIZE, Folded, Plan, Summaries
 from memorybase.conversation.summarizers.llm import Summarizer, summarizer_named
 from memorybase.conversation.view.records import Record
 from memorybase.conversation.view.token_counters import counter_for
 from memorybase.database import clock
 from memorybase.models import Chat, ChatMemory
-from memorybase.queries import chats
+from memorybase.queries import chats, leased_work
+from memorybase.queries.leased_work import Work
 from memorybase.services import Services
-from memorybase.telemetry import get_logger
 
-log = get_logger(__name__)
-
+WORK = Work(Chat, SUMMARIZE, job.lease)
 BATCH = 6  # unsummarized messages before a model is called; meanwhile views show them verbatim
 TRIES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """Summarize the messages after `after_seq` up to `to_seq`, and add to the chat's summary."""
+@dataclass(frozen=True)
+class _OfChat(Summaries[Chat]):
+    services: Services
+    batch: int = BATCH
 
-    chat: Chat
-    after_seq: int
-    to_seq: int
-    prompt: str
+    work = WORK
 
-    def read_page(self, db: OrmSession, after_seq: int) -> tuple[Sequence[Record], int]:
-        rows = chats.oldest(db, self.chat, limit=job.PAGE, after=after_seq, to=self.to_seq)
-        return [record_of(row) for row in rows], self.to_seq if len(rows) < job.PAGE else rows[-1].seq
+    def plan(self, db: OrmSession, row: Chat) -> Plan | None:
+        found = chats.fetch_with_memory(db, row.id)
+        return None if found is None else _due(self.services, db, *found, self.batch)
+
+    def values(self, _row: Chat, plan: Plan, folded: Folded, _now: datetime, *, is_last: bool) -> dict[str, Any]:
+        return _stored(plan, folded) if is_last else {}
 
 
 def summarize_chat(
@@ -83,15 +84,18 @@ def summarize_chat(
             if left <= keep_last_n:
                 return Trimmed(0, left + (chat.summary is not None), chat.summary)
             seq = seq_before(db, chat, trim_state, keep_last_n)
-        folded = _folded(services, _Task(chat, _covered(chat), seq, prompt or config.summarize_prompt), summarizer)
+        plan = _plan(chat, _covered(chat), seq, prompt or config.summarize_prompt)
+        folded = job.fold(services, plan, summarizer or summarizer_named(services.settings, services.embedders))
+        stored = _stored(plan, folded or Folded())
         with services.database.transaction() as db:
             current = _lock_unchanged(db, chat)
             if current is None:
                 continue
-            _store(current, folded, seq)
+            for name, value in stored.items():
+                setattr(current, name, value)
             move_trimmed(current, seq)
             remaining = chats.count_after(db, current, seq)
-            trimmed = Trimmed(left - remaining, remaining + 1, folded.text)
+            trimmed = Trimmed(left - remaining, remaining + 1, current.summary)
             if before_commit is not None:
                 before_commit(db, trimmed)
             return trimmed
@@ -107,20 +111,7 @@ def summary_text(services: Services, key: MemoryKey, chat_id: str) -> str | None
 
 def request_if_due(services: Services, key: MemoryKey, chat_id: str) -> bool:
     """After a write, notify a worker if a summary is due and not yet requested. Returns whether it did."""
-    with services.database.reading() as db:
-        memory = chats.fetch_memory(db, *key)
-        chat = None if memory is None else chats.fetch_chat(db, memory.id, chat_id)
-        if memory is None or chat is None or chat.notify_at is not None or _due(services, db, memory, chat) is None:
-            return False
-    return _request(services, chat.id)
-
-
-def _request(services: Services, chat_row_id: UUID) -> bool:
-    with services.database.transaction() as db:
-        notify_at = clock.now(db) + timedelta(seconds=deadlines.NOTIFY_AFTER_SECONDS)
-        is_new = chats.schedule_summary(db, chat_row_id, notify_at, if_scheduled=False)
-        job.enqueue_after_commit(db, services, [chat_row_id] if is_new else [])
-    return is_new
+    return _request_if_due(services, lambda db: _found(db, key, chat_id))
 
 
 def make_due(
@@ -130,33 +121,12 @@ def make_due(
     *,
     before_page: Callable[[], object] = lambda: None,
 ) -> bool:
-    """Make a chat's pending summary, in a worker; False if none is pending or the job failed."""
-    if not _put_off(services, chat_row_id, job.lease(services)):
-        return False
-    try:
-        is_made = _bring_up(services, chat_row_id, summarizer, before_page=before_page)
-    except errors.DatabaseUnavailable:
-        raise
-    except job.FAILURES as error:
-        log.warning("chat_summary_failed", chat_row_id=str(chat_row_id), error_code=error.code)
-        # If a retry cannot help, the summary waits for the next write.
-        backoff = job.pause_after(error, timedelta(seconds=services.settings.backoff_max_seconds))
-        _put_off(services, chat_row_id, backoff if isinstance(error, errors.EnvironmentFailure) else None)
-        return False
-    _put_off(services, chat_row_id, None)
-    with services.database.reading() as db:  # while notify_at was set, writes requested nothing
-        found = chats.fetch_with_memory(db, chat_row_id)
-        is_due = found is not None and _due(services, db, found[1], found[0]) is not None
-    if is_due:
-        _request(services, chat_row_id)
-    return is_made
-
-
-def _put_off(services: Services, chat_row_id: UUID, pause: timedelta | None) -> bool:
-    """Let the sweeper notify a worker after the pause, or never; False if no summary is pending."""
-    with services.database.transaction() as db:
-        notify_at = None if pause is None else clock.now(db) + pause
-        return chats.schedule_summary(db, chat_row_id, notify_at, if_scheduled=True)
+    """Make a chat's pending summary, in a worker; False if none is pending, another worker has claimed it, or the job
+    failed."""
+    is_made = job.make_summary(services, _OfChat(services), chat_row_id, summarizer, before_page=before_page)
+    if is_made is not False:  # while it was pending, writes requested nothing
+        _request_if_due(services, lambda db: chats.fetch_with_memory(db, chat_row_id))
+    return bool(is_made)
 
 
 def summarize_due(
@@ -167,40 +137,33 @@ def summarize_due(
     Returns whether it was updated. A failure is logged, and the next write tries again.
     """
     with services.database.reading() as db:
-        memory = chats.fetch_memory(db, *key)
-        chat = None if memory is None else chats.fetch_chat(db, memory.id, chat_id)
-    if chat is None:
-        return False
-    try:
-        return _bring_up(services, chat.id, summarizer, batch)
-    except job.FAILURES as error:
-        log.warning("chat_summary_failed", chat_row_id=str(chat.id), error_code=error.code)
-        return False
+        found = _found(db, key, chat_id)
+        if found is None or _due(services, db, *found, batch) is None:
+            return False
+    return bool(job.make_summary(services, _OfChat(services, batch), found[0].id, summarizer))
 
 
-def _bring_up(
-    services: Services,
-    chat_row_id: UUID,
-    summarizer: Summarizer | None,
-    batch: int = BATCH,
-    before_page: Callable[[], object] = lambda: None,
-) -> bool:
-    """Summarize the due messages. Returns whether a summary was stored, which a change of the chat prevents."""
+def _found(db: OrmSession, key: MemoryKey, chat_id: str) -> tuple[Chat, ChatMemory] | None:
+    memory = chats.fetch_memory(db, *key)
+    chat = None if memory is None else chats.fetch_chat(db, memory.id, chat_id)
+    return None if memory is None or chat is None else (chat, memory)
+
+
+def _request_if_due(services: Services, find: Callable[[OrmSession], tuple[Chat, ChatMemory] | None]) -> bool:
     with services.database.reading() as db:
-        found = chats.fetch_with_memory(db, chat_row_id)
-        task = None if found is None else _due(services, db, found[1], found[0], batch)
-    if task is None:
-        return False
-    folded = _folded(services, task, summarizer, before_page)
+        found = find(db)
+        if found is None or found[0].notify_at is not None or _due(services, db, *found) is None:
+            return False
+    chat_row_id = found[0].id
     with services.database.transaction() as db:
-        current = _lock_unchanged(db, task.chat)
-        if current is not None:
-            _store(current, folded, task.to_seq)
-            current.revision += 1
-        return current is not None
+        notify_at = clock.now(db) + timedelta(seconds=deadlines.NOTIFY_AFTER_SECONDS)
+        is_new = chats.request_summary(db, chat_row_id, notify_at)
+        leased_work.enqueue_after_commit(WORK, db, services, [chat_row_id] if is_new else [])
+    return is_new
 
 
-def _due(services: Services, db: OrmSession, memory: ChatMemory, chat: Chat, batch: int = BATCH) -> _Task | None:
+def _due(services: Services, db: OrmSession, chat: Chat, memory: ChatMemory, batch: int = BATCH) -> Plan | None:
+    """What views leave out and no summary covers, if that is enough for a summary."""
     config = config_of(memory)
     if not config.enable_summarization:
         return None
@@ -212,7 +175,7 @@ def _due(services: Services, db: OrmSession, memory: ChatMemory, chat: Chat, bat
     after_seq = max([_covered(chat), *head])
     if chats.count_after(db, chat, after_seq, to_seq) < batch:
         return None
-    return _Task(chat, after_seq, to_seq, config.summarize_prompt)
+    return _plan(chat, after_seq, to_seq, config.summarize_prompt)
 
 
 def _covered(chat: Chat) -> int:
@@ -220,30 +183,28 @@ def _covered(chat: Chat) -> int:
     return max(chat.trimmed_seq, 0 if chat.summary is None else chat.summary_to_seq)
 
 
-def _folded(
-    services: Services,
-    task: _Task,
-    summarizer: Summarizer | None,
-    before_page: Callable[[], object] = lambda: None,
-) -> Folded:
-    chat = task.chat
-    start = Folded(chat.summary, None if chat.summary is None else chat.summary_from_seq, task.after_seq)
-    summarizer = summarizer or summarizer_named(services.settings, services.embedders)
-    folded = job.fold(
-        services, start, task.to_seq, task.read_page, summarizer, prompt=task.prompt, before_page=before_page
-    )
-    if folded is None or folded.text is None or not folded.text.strip() or folded.from_seq is None:
+def _plan(chat: Chat, after_seq: int, to_seq: int, prompt: str) -> Plan:
+    def read_page(db: OrmSession, after_seq: int) -> tuple[Sequence[Record], int]:
+        rows = chats.oldest(db, chat, limit=job.PAGE, after=after_seq, to=to_seq)
+        return [record_of(row) for row in rows], to_seq if len(rows) < job.PAGE else rows[-1].seq
+
+    start = Folded(chat.summary, None if chat.summary is None else chat.summary_from_seq, after_seq)
+    return Plan(start=start, to_seq=to_seq, read_page=read_page, prompt=prompt)
+
+
+def _stored(plan: Plan, folded: Folded) -> dict[str, Any]:
+    """The columns of a summary. Raises SummaryRejected."""
+    if folded.text is None or not folded.text.strip() or folded.from_seq is None:
         raise errors.SummaryRejected
-    return folded
+    return {"summary": folded.text, "summary_from_seq": folded.from_seq, "summary_to_seq": plan.to_seq}
 
 
 def _lock_unchanged(db: OrmSession, seen: Chat) -> Chat | None:
     """The chat, locked; None if something of it was deleted, trimmed or summarized since it was read."""
     current = chats.lock_chat(db, seen.chat_memory_id, seen.chat_id)
-    if current is None or (current.id, current.revision) != (seen.id, seen.revision):
-        return None
-    return current
+    return current if current is not None and _state(current) == _state(seen) else None
 
 
-def _store(chat: Chat, folded: Folded, to_seq: int) -> None:
-    chat.summary, chat.summary_from_seq, chat.summary_to_seq = folded.text, folded.from_seq or 0, to_seq
+def _state(chat: Chat) -> tuple[object, ...]:
+    deleted = chat.last_seq - chat.messages
+    return chat.id, deleted, chat.trimmed_seq, chat.summary, chat.summary_to_seq

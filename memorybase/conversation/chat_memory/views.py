@@ -36,7 +36,7 @@ from memorybase.conversation.view.turns import groups_of
 from memorybase.ids import CallerId
 from memorybase.messages import NewMessage
 from memorybase.models import Chat, ChatMemory, ChatRecord
-from memorybase.queries import chats
+from memorybase.queries import chats, leased_work
 from memorybase.services import Services
 
 PAGE = 64  # records read beyond a limit of messages, to keep tool calls and their results together
@@ -309,7 +309,7 @@ def move_trimmed(chat: Chat, seq: int) -> None:
     chat.trimmed_seq = seq
     chat.head_seq = chat.cut_seq = 0
     chat.predefined_left = None
-    chat.revision += 1
+    leased_work.outdate(chat)
 
 
 def trim_chat(services: Services, key: MemoryKey, chat_id: str, max_messages: int = 10) -> Trimmed:

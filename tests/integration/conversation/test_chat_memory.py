@@ -21,6 +21,7 @@ from memorybase.conversation.chat_memory.nodes import AddMemory, ChatMemory, Del
 from memorybase.conversation.chat_memory.summaries import make_due, summarize_due
 from memorybase.conversation.chat_memory.views import record_of
 from memorybase.conversation.memory_use import record as uses
+from memorybase.conversation.summarizers import job
 from memorybase.conversation.summarizers.job import SUMMARIZE
 from memorybase.database.paging import PageRequest
 from memorybase.errors import InvalidRequest
@@ -580,6 +581,42 @@ def test_a_summary_is_made_after_its_notification_or_worker_was_lost(world: Worl
     overdue(world)
     world.sweep()
     assert worker(world, notes) == []
+
+
+def test_one_worker_at_a_time_makes_a_summary(world: World) -> None:
+    node = memory(world, max_messages=3, enable_summarization=True)
+    node.add(m(*range(1, 11)), chat_id="c")
+    (chat,), other = chats_of(world), Notes()
+    notes = Notes(meanwhile=lambda: make_due(world.services, chat.id, other))
+    assert worker(world, notes) == [True]
+    assert (len(notes.asked), other.asked) == (1, [])
+
+
+def test_a_rejected_summary_is_tried_again_and_then_waits_for_a_write(world: World) -> None:
+    class Rejecting(Notes):
+        def summarize(self, previous: str | None, records: Sequence[Record], prompt: str | None = None) -> str:
+            super().summarize(previous, records, prompt)
+            raise errors.SummaryRejected
+
+    notes = Rejecting()
+    node = memory(world, max_messages=3, enable_summarization=True)
+    node.add(m(*range(1, 11)), chat_id="c")
+    for _ in range(5):
+        worker(world, notes)
+        overdue(world)
+        world.sweep()
+    assert len(notes.asked) == job.MAX_ATTEMPTS
+    node.add(m(11), chat_id="c")
+    assert worker(world, Notes()) == [True]
+
+
+def test_a_request_for_a_summary_is_not_repeated_for_a_workers_claim(world: World) -> None:
+    notes = Notes(meanwhile=lambda: worker(world, Notes(fails=1)))
+    node = memory(world, max_messages=3, enable_summarization=True)
+    node.add(m(*range(1, 11)), chat_id="c")
+    node._summarizer = notes
+    assert node.summarize("c", keep_last_n=2).summary == "+".join(f"m{n}" for n in range(1, 9))
+    assert len(notes.asked) == 1
 
 
 def test_messages_written_during_summarization_are_summarized_next(world: World) -> None:
