@@ -187,7 +187,10 @@ def _store(
             is_stored = leased_work.finish(db, claim, **values)
         else:
             is_stored = leased_work.write(db, claim, lease_until=now + lease(services), **values)
-    log.info("summary_stored" if is_stored else "summary_outdated", to_seq=folded.to_seq, summary_id=str(claim.id))
+    if is_stored:
+        log.info("summary_stored", summary_id=str(claim.id), to_seq=folded.to_seq)
+    else:
+        log.info("summary_outdated", summary_id=str(claim.id))
     return is_stored
 
 
