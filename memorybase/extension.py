@@ -6,12 +6,13 @@ run. Each part is loaded by the processes that need it: the command line loads n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections import Counter
     from datetime import datetime
     from threading import Event as StopEvent
     from uuid import UUID
@@ -22,12 +23,16 @@ if TYPE_CHECKING:
     from api.web.extension import Pages
     from memorybase.cli.extension import Commands
     from memorybase.events import Event
+    from memorybase.import_export.lines import Item, Line
+    from memorybase.models import Flow
     from memorybase.operations.problems import Problem
     from memorybase.queries.timestamps import Limit
     from memorybase.services import Services, Task
 
     WorkerTask = Callable[[Services, UUID, Callable[[], object]], object]
     """What a worker does with the id of a task. It calls its last argument now and then, which ingests what waits."""
+    ReadLine = Callable[[Line], "Item | None"]
+    """Reads a line for an import; None if nothing is to be stored. Raises InvalidRequest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +65,17 @@ class Hooks:
     steps: Sequence[Step] = ()
     tasks: Mapping[Task, WorkerTask] = field(default_factory=dict)
     background: Sequence[Background] = ()
+    lines: Sequence[Lines] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines:
+    """Lines of a flow in exports, of the whole flow or of one end user, and how an import reads them by their type.
+    `kinds`: what the last line of an export counts. What an import counts are fields of its answer."""
+
+    kinds: Sequence[str]
+    of_flow: Callable[[Services, Flow, Counter[str], str | None], Iterator[bytes]]
+    read: Mapping[str, ReadLine]
 
 
 class Pace(StrEnum):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from api.routes import (
     audit,
-    chat_memories,
     context,
     dead_letters,
     dify,
@@ -46,7 +45,6 @@ ROUTERS = (
     end_users.router,
     standing.router,
     history.router,
-    chat_memories.router,
     search.router,
     retention.router,
     dify.router,

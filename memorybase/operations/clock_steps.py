@@ -13,8 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import telemetry
 from memorybase.auth.web_sessions import LINK_LIFETIME, SESSION_LIFETIME
-from memorybase.conversation.chat_memory import summaries as chat_summaries
-from memorybase.conversation.session_memory import summaries as session_summaries
+from memorybase.conversation.session_memory import summaries
 from memorybase.database import clock
 from memorybase.facts import distill
 from memorybase.idempotency import KEPT, LEASE
@@ -97,8 +96,7 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     yield Limit(WebTicket.expires_at, SESSION_LIFETIME, timestamps.IS_WEB_SESSION)
     yield Limit(IdempotencyKey.lease_until, LEASE)
     yield Limit(IdempotencyKey.expires_at, KEPT)
-    yield from leased_work.limits(session_summaries.WORK, services)
-    yield from leased_work.limits(chat_summaries.WORK, services)
+    yield from leased_work.limits(summaries.WORK, services)
     yield Limit(Distillation.notify_at, timedelta(days=1))
     yield Limit(Distillation.lease_until, distill.lease(services))
     yield Limit(PlannedDeletion.due_at, UNDO)

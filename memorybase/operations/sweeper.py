@@ -13,9 +13,8 @@ from functools import partial
 
 from memorybase import errors, idempotency
 from memorybase.audit import chain
-from memorybase.conversation.chat_memory import summaries as chat_summaries
 from memorybase.conversation.node_object_memory import node_memory as node_objects
-from memorybase.conversation.session_memory import summaries as session_summaries
+from memorybase.conversation.session_memory import summaries
 from memorybase.database import clock
 from memorybase.database.due import change_if_due
 from memorybase.extension import Pace, Step
@@ -142,7 +141,7 @@ def steps_of(services: Services) -> list[Step]:
         Step("packed", packing.pack, full=packing.PAGES_A_PASS),
         Step("orphans_removed", orphans.collect),
         Step("mismatches", consistency.compare_counts),
-        Step("summaries", enqueue_summaries),
+        Step("summaries", partial(leased_work.enqueue_due, summaries.WORK)),
         Step("distillations", distill.enqueue_due, Pace.EVERY),
         Step("tickets_forgotten", delete_expired_tickets, Pace.SELDOM),
         Step("requests_forgotten", idempotency.delete_expired, Pace.SELDOM),
@@ -178,12 +177,6 @@ def sweep(
             report.failed_steps.append(step.name)
         confirm()
     return report
-
-
-def enqueue_summaries(services: Services) -> int:
-    """Notify workers of summaries that are still pending, and return their number."""
-    kinds = (session_summaries.WORK, chat_summaries.WORK)
-    return sum(leased_work.enqueue_due(each, services) for each in kinds)
 
 
 def expire(services: Services) -> int:

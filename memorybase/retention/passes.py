@@ -15,7 +15,6 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.conversation.chat_memory import message_log
 from memorybase.database import clock
 from memorybase.ingestion import scheduler
 from memorybase.models import Flow
@@ -38,7 +37,7 @@ from memorybase.queries.sessions import SessionRow
 from memorybase.retention import receipts
 from memorybase.retention.receipts import COUNTED, Subject
 from memorybase.services import Services
-from memorybase.sessions import edits, erasure
+from memorybase.sessions import chat_deletion, edits, erasure
 from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
@@ -237,7 +236,7 @@ def expire_chat(services: Services, flow_id: UUID, chat_memory_id: UUID, chat_id
             return NOTHING
         now = clock.now(db)
         before = now - timedelta(days=flow.retain_days)
-        erased = message_log.expire_messages(db, chat, before, limit=MESSAGES)
+        erased = chat_deletion.expire_messages(db, chat, before, limit=MESSAGES)
         counts = {"chats": erased.chats, "chat_messages": erased.messages, "summaries": erased.summaries}
         receipts.add(db, Subject("flow", flow.user_id, flow_id, flow.retain_days), before, counts, now)
         return Deleted(counts, is_complete=erased.messages < MESSAGES)

@@ -7,6 +7,7 @@
     difference the changes of a text by an edit
     relinking  lead threads around a deleted message
     receipts   numbers of erased rows, kept as evidence
+    chat_deletion   what is deleted of chats: of an end user, by retention
     deletion   delete a flow; remove the rows of deleted sessions once every store is repaired
 
 SQL changes at once. Each change marks the affected sessions as dirty; repairs in `ingestion` update the stores.

@@ -24,14 +24,13 @@ from memorybase.database import clock
 from memorybase.models.leased_work import LeasedWork
 from memorybase.queries import leased_work
 from memorybase.queries.leased_work import Claim, Work
-from memorybase.services import Services, Task
+from memorybase.services import Services
 from memorybase.telemetry import describe_error, get_logger
 
 log = get_logger(__name__)
 
 Row = TypeVar("Row", bound=LeasedWork)
 
-SUMMARIZE = Task("memorybase.summarize", "summary_id")  # a summary of a session, or a chat
 PAGE = 200  # records folded at once
 WASTED_WAIT = 4  # times the duration of an attempt whose result could not be stored
 LONGEST_WAIT_SECONDS = 60.0
@@ -195,20 +194,23 @@ def _store(
 
 
 def _put_off(services: Services, summaries: Summaries[Row], claim: Claim[Row], error: errors.MemorybaseError) -> None:
-    """Back off, at least as long as the summarizer's endpoint asks. If a retry cannot help, wait until there are
+    """Back off. If a retry cannot help, wait until there are
     further messages; so does what was not pending."""
     is_permanent = isinstance(error, errors.InvalidRequest) or (
         isinstance(error, errors.MessageFailure) and claim.attempts >= MAX_ATTEMPTS
     )
-    asked = error.details.get("retry_after_seconds")
-    pause = leased_work.backoff(claim.attempts)
-    if isinstance(asked, float):
-        pause = max(pause, timedelta(seconds=asked))
+    pause = pause_after(error, leased_work.backoff(claim.attempts))
     with services.database.transaction() as db:
         until = None if is_permanent or claim.row.notify_at is None else clock.now(db) + pause
         values = {summaries.error_column: describe_error(error)} if summaries.error_column else {}
         leased_work.put_off(db, claim, until, **values)
     log.warning("summary_put_off", error_code=error.code, attempts=claim.attempts, summary_id=str(claim.id))
+
+
+def pause_after(error: errors.MemorybaseError, own: timedelta) -> timedelta:
+    """A job's own pause, or the longer one that the summarizer's endpoint asks for."""
+    asked = error.details.get("retry_after_seconds")
+    return max(own, timedelta(seconds=asked)) if isinstance(asked, float) else own
 
 
 def lease(services: Services) -> timedelta:

@@ -21,10 +21,16 @@ from memorybase.conversation.history import session_reader
 from memorybase.conversation.memory_use import record as uses
 from memorybase.conversation.memory_use.provenance import ViewOrigin
 from memorybase.conversation.session_memory.presets import FLOWX_5, TOKEN_BUFFER, SessionPreset
-from memorybase.conversation.session_memory.summaries import SummaryKey, delete_summary, get_summary, refresh_summary
+from memorybase.conversation.session_memory.summaries import (
+    SUMMARIZE,
+    SummaryKey,
+    delete_summary,
+    get_summary,
+    refresh_summary,
+)
 from memorybase.conversation.session_memory.summary_job import make_requested, make_summary
 from memorybase.conversation.summarizers import job
-from memorybase.conversation.summarizers.job import PAGE, SUMMARIZE
+from memorybase.conversation.summarizers.job import PAGE
 from memorybase.errors import EmbeddingFailed, NotFound, SummarizerUnavailable, SummaryRejected
 from memorybase.messages import NewMessage
 from memorybase.models import MemoryUse, SessionSummary

@@ -16,12 +16,12 @@ from harness.rows import each_row
 from harness.world import World
 
 from memorybase import errors
-from memorybase.conversation.chat_memory import memories, message_log
 from memorybase.conversation.history import node_executions
 from memorybase.conversation.memory_use.given import Given, GivenSource, record_given
 from memorybase.conversation.memory_use.record import run_memory
 from memorybase.database import clock
 from memorybase.database.paging import PageRequest
+from memorybase.features.splox import memories, message_log
 from memorybase.ids import CallerId
 from memorybase.models import ChatRecord, MemoryUse, NodeExecution, PlannedDeletion, RestorableMessage
 from memorybase.queries import holds as queries

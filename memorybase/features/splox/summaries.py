@@ -15,8 +15,14 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import deadlines, errors
-from memorybase.conversation.chat_memory.memories import MemoryKey, checked_chat_id, config_of, require_memory
-from memorybase.conversation.chat_memory.views import (
+from memorybase.conversation.summarizers import job
+from memorybase.conversation.summarizers.job import Folded, Plan, Summaries
+from memorybase.conversation.summarizers.llm import Summarizer, summarizer_named
+from memorybase.conversation.view.records import Record
+from memorybase.conversation.view.token_counters import counter_for
+from memorybase.database import clock
+from memorybase.features.splox.memories import MemoryKey, checked_chat_id, config_of, require_memory
+from memorybase.features.splox.views import (
     Trimmed,
     messages_left,
     move_trimmed,
@@ -25,17 +31,12 @@ from memorybase.conversation.chat_memory.views import (
     seq_before,
     trim_state_of,
 )
-from memorybase.conversation.summarizers import job
-from memorybase.conversation.summarizers.job import SUMMARIZE, Folded, Plan, Summaries
-from memorybase.conversation.summarizers.llm import Summarizer, summarizer_named
-from memorybase.conversation.view.records import Record
-from memorybase.conversation.view.token_counters import counter_for
-from memorybase.database import clock
 from memorybase.models import Chat, ChatMemory
 from memorybase.queries import chats, leased_work
 from memorybase.queries.leased_work import Work
-from memorybase.services import Services
+from memorybase.services import Services, Task
 
+SUMMARIZE = Task("memorybase.summarize_chat", "chat_id")
 WORK = Work(Chat, SUMMARIZE, job.lease)
 BATCH = 6  # unsummarized messages before a model is called; meanwhile views show them verbatim
 TRIES = 3
@@ -112,6 +113,11 @@ def summary_text(services: Services, key: MemoryKey, chat_id: str) -> str | None
 def request_if_due(services: Services, key: MemoryKey, chat_id: str) -> bool:
     """After a write, notify a worker if a summary is due and not yet requested. Returns whether it did."""
     return _request_if_due(services, lambda db: _found(db, key, chat_id))
+
+
+def make_pending(services: Services, chat_row_id: UUID, before_page: Callable[[], object]) -> None:
+    """In a worker."""
+    make_due(services, chat_row_id, before_page=before_page)
 
 
 def make_due(

@@ -15,16 +15,15 @@ from harness.world import World
 
 from memorybase import errors
 from memorybase.conversation import Record, View, build_view
-from memorybase.conversation.chat_memory import message_log
-from memorybase.conversation.chat_memory.memories import ChatSelector, MemoryKey, get_memory, list_memories
-from memorybase.conversation.chat_memory.nodes import AddMemory, ChatMemory, DeleteMemory, FlowRef, GetMemoryData
-from memorybase.conversation.chat_memory.summaries import make_due, summarize_due
-from memorybase.conversation.chat_memory.views import record_of
 from memorybase.conversation.memory_use import record as uses
 from memorybase.conversation.summarizers import job
-from memorybase.conversation.summarizers.job import SUMMARIZE
 from memorybase.database.paging import PageRequest
 from memorybase.errors import InvalidRequest
+from memorybase.features.splox import message_log
+from memorybase.features.splox.memories import ChatSelector, MemoryKey, get_memory, list_memories
+from memorybase.features.splox.nodes import AddMemory, ChatMemory, DeleteMemory, FlowRef, GetMemoryData
+from memorybase.features.splox.summaries import SUMMARIZE, make_due, summarize_due
+from memorybase.features.splox.views import record_of
 from memorybase.models import Chat, ChatRecord
 from memorybase.operations import sweeper
 from memorybase.queries import chats
