@@ -154,7 +154,7 @@ def _read(readers: Mapping[str, ReadLine], user_id: UUID, number: int, line: dic
         if line.get("format") != FORMAT:
             raise errors.InvalidRequest(f"format must be {FORMAT}", field=f"line {number}.format", limit=FORMAT)
         return None
-    if kind in ("end", "summary"):  # summaries are rebuilt
+    if kind in ("end", "summary"):  # summaries are rebuilt; a tuple, since `kind` may be anything
         return None
     if kind == "node_execution":
         return node_memory.read_execution(reader)
