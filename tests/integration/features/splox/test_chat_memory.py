@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 import pytest
@@ -31,6 +31,8 @@ from memorybase.queries.messages import MessageQuery
 from memorybase.read_models import sessions
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
+from worker import tasks
+from worker.process import Watchdog, WorkerProcess
 
 CHAT = "{{ start.chat_id }}"
 VARIABLES = {"start": {"chat_id": "c", "text": "hello"}}
@@ -580,6 +582,19 @@ def test_a_summary_is_made_after_its_notification_or_worker_was_lost(world: Worl
     overdue(world)
     world.sweep()
     assert worker(world, notes) == []
+
+
+def test_a_worker_takes_the_task_of_a_chats_summary(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    process = WorkerProcess(
+        services=world.services, owner="worker-1", watchdog=Watchdog(60), heartbeat=cast("Any", None)
+    )
+    monkeypatch.setattr(tasks, "this_process", lambda: process)
+    node = memory(world, max_messages=3, enable_summarization=True)
+    node.add([{"role": "user", "content": f"Fact {n} is told."} for n in range(10)], chat_id="c")
+    (chat_row_id,) = world.queue.notified[SUMMARIZE.name]
+    tasks.app.tasks[SUMMARIZE.name](**{SUMMARIZE.argument: str(chat_row_id)})
+    assert "Fact 1" in seen(node)[0]
+    assert len(seen(node)) == 4
 
 
 def test_one_worker_at_a_time_makes_a_summary(world: World) -> None:
