@@ -106,13 +106,14 @@ def make_summary(
         with services.database.transaction() as db:
             leased_work.finish(db, claim)
         return None
+    attempt = _Attempt(services, summaries, claim, plan)
     try:
-        if _is_made(services, summaries, claim, plan, summarizer, before_page):
+        if attempt.is_made(summarizer, before_page):
             return True
     except errors.DatabaseUnavailable:
         raise
     except FAILURES as error:
-        _put_off(services, summaries, claim, error)
+        attempt.put_off(error)
         return False
     # The messages changed meanwhile: wait before the next attempt, however often they change.
     wait = timedelta(seconds=min(WASTED_WAIT * (time.monotonic() - began), LONGEST_WAIT_SECONDS))
@@ -121,22 +122,50 @@ def make_summary(
     return False
 
 
-def _is_made(
-    services: Services,
-    summaries: Summaries[Row],
-    claim: Claim[Row],
-    plan: Plan,
-    summarizer: Summarizer | None,
-    before_page: Callable[[], object],
-) -> bool:
-    folded = fold(
-        services,
-        plan,
-        summarizer or summarizer_named(services.settings, services.embedders, plan.summarizer),
-        store=lambda folded: _store(services, summaries, claim, plan, folded, is_last=False),
-        before_page=before_page,
-    )
-    return folded is not None and _store(services, summaries, claim, plan, folded, is_last=True)
+@dataclass(frozen=True, slots=True)
+class _Attempt(Generic[Row]):
+    services: Services
+    summaries: Summaries[Row]
+    claim: Claim[Row]
+    plan: Plan
+
+    def is_made(self, summarizer: Summarizer | None, before_page: Callable[[], object]) -> bool:
+        settings, embedders = self.services.settings, self.services.embedders
+        folded = fold(
+            self.services,
+            self.plan,
+            summarizer or summarizer_named(settings, embedders, self.plan.summarizer),
+            store=lambda folded: self._store(folded, is_last=False),
+            before_page=before_page,
+        )
+        return folded is not None and self._store(folded, is_last=True)
+
+    def _store(self, folded: Folded, *, is_last: bool) -> bool:
+        """Store what is folded so far; False if the row has changed."""
+        with self.services.database.transaction() as db:
+            now = clock.now(db)
+            values = self.summaries.values(self.claim.row, self.plan, folded, now, is_last=is_last)
+            if is_last:
+                is_stored = leased_work.finish(db, self.claim, **values)
+            else:
+                is_stored = leased_work.write(db, self.claim, lease_until=now + lease(self.services), **values)
+        if is_stored:
+            log.info("summary_stored", summary_id=str(self.claim.id), to_seq=folded.to_seq)
+        else:
+            log.info("summary_outdated", summary_id=str(self.claim.id))
+        return is_stored
+
+    def put_off(self, error: errors.MemorybaseError) -> None:
+        """Back off. If a retry cannot help, wait until there are further messages; so does what was not pending."""
+        claim, column = self.claim, self.summaries.error_column
+        is_permanent = isinstance(error, errors.InvalidRequest) or (
+            isinstance(error, errors.MessageFailure) and claim.attempts >= MAX_ATTEMPTS
+        )
+        pause = pause_after(error, leased_work.backoff(claim.attempts))
+        with self.services.database.transaction() as db:
+            until = None if is_permanent or claim.row.notify_at is None else clock.now(db) + pause
+            leased_work.put_off(db, claim, until, **({column: describe_error(error)} if column else {}))
+        log.warning("summary_put_off", summary_id=str(claim.id), error_code=error.code, attempts=claim.attempts)
 
 
 def fold(
@@ -173,38 +202,6 @@ def _summarize(summarizer: Summarizer, previous: str | None, records: Sequence[R
     if not isinstance(text, str) or not text.strip():
         raise errors.SummaryRejected
     return text
-
-
-def _store(
-    services: Services, summaries: Summaries[Row], claim: Claim[Row], plan: Plan, folded: Folded, *, is_last: bool
-) -> bool:
-    """Store what is folded so far; False if the row has changed."""
-    with services.database.transaction() as db:
-        now = clock.now(db)
-        values = summaries.values(claim.row, plan, folded, now, is_last=is_last)
-        if is_last:
-            is_stored = leased_work.finish(db, claim, **values)
-        else:
-            is_stored = leased_work.write(db, claim, lease_until=now + lease(services), **values)
-    if is_stored:
-        log.info("summary_stored", summary_id=str(claim.id), to_seq=folded.to_seq)
-    else:
-        log.info("summary_outdated", summary_id=str(claim.id))
-    return is_stored
-
-
-def _put_off(services: Services, summaries: Summaries[Row], claim: Claim[Row], error: errors.MemorybaseError) -> None:
-    """Back off. If a retry cannot help, wait until there are
-    further messages; so does what was not pending."""
-    is_permanent = isinstance(error, errors.InvalidRequest) or (
-        isinstance(error, errors.MessageFailure) and claim.attempts >= MAX_ATTEMPTS
-    )
-    pause = pause_after(error, leased_work.backoff(claim.attempts))
-    with services.database.transaction() as db:
-        until = None if is_permanent or claim.row.notify_at is None else clock.now(db) + pause
-        values = {summaries.error_column: describe_error(error)} if summaries.error_column else {}
-        leased_work.put_off(db, claim, until, **values)
-    log.warning("summary_put_off", error_code=error.code, attempts=claim.attempts, summary_id=str(claim.id))
 
 
 def pause_after(error: errors.MemorybaseError, own: timedelta) -> timedelta:

@@ -591,8 +591,8 @@ def test_a_worker_takes_the_task_of_a_chats_summary(world: World, monkeypatch: p
     monkeypatch.setattr(tasks, "this_process", lambda: process)
     node = memory(world, max_messages=3, enable_summarization=True)
     node.add([{"role": "user", "content": f"Fact {n} is told."} for n in range(10)], chat_id="c")
-    (chat_row_id,) = world.queue.notified[SUMMARIZE.name]
-    tasks.app.tasks[SUMMARIZE.name](**{SUMMARIZE.argument: str(chat_row_id)})
+    task = tasks.app.tasks[SUMMARIZE.name]
+    assert world.queue.drain_task(SUMMARIZE, lambda each: task(**{SUMMARIZE.argument: str(each)})) == 1
     assert "Fact 1" in seen(node)[0]
     assert len(seen(node)) == 4
 
