@@ -31,8 +31,8 @@ from memorybase.conversation.context import ContextRequest, build_context
 from memorybase.conversation.history import node_executions
 from memorybase.conversation.history.node_token_buffer import node_view
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest, conversation_view
+from memorybase.conversation.session_memory.summaries import SUMMARIZE
 from memorybase.conversation.session_memory.summary_job import make_summary
-from memorybase.conversation.summarizers.job import SUMMARIZE
 from memorybase.database import migrate
 from memorybase.database.engine import Database
 from memorybase.ingestion import capture as ingestion

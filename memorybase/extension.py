@@ -7,12 +7,13 @@ run. Each part is loaded by the processes that need it: the command line loads n
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections import Counter
     from datetime import datetime
     from threading import Event as StopEvent
     from uuid import UUID
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
     from memorybase.conversation.view.records import Kind
     from memorybase.deletions import Deletion
     from memorybase.events import Event
+    from memorybase.import_export.lines import Item, Line
     from memorybase.memory_bases.consistency import OnProgress
     from memorybase.memory_bases.deep_check import DeepResult
-    from memorybase.models import Base, KnowledgeBase
+    from memorybase.models import Base, Flow, KnowledgeBase
     from memorybase.operations.problems import Problem
     from memorybase.queries.due_steps import Condition
     from memorybase.queries.memory_bases import BaseRow
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
     StartThread = Callable[[Services], "WorkerThread | None"]
     WorkerTask = Callable[[Services, UUID, Callable[[], object]], object]
     """What a worker does with the id of a task. It calls its last argument now and then, which ingests what waits."""
+    ReadLine = Callable[[Line], "Item | None"]
+    """Reads a line for an import; None if nothing is to be stored. Raises InvalidRequest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +114,17 @@ class Hooks:
     tasks: Mapping[Task, WorkerTask] = field(default_factory=dict)
     threads: Mapping[Task, StartThread] = field(default_factory=dict)  # by the task that wakes it
     background: Sequence[Background] = ()
+    lines: Sequence[Lines] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines:
+    """Lines of a flow in exports, of the whole flow or of one end user, and how an import reads them by their type.
+    `kinds`: what the last line of an export counts. What an import counts are fields of its answer."""
+
+    kinds: Sequence[str]
+    of_flow: Callable[[Services, Flow, Counter[str], str | None], Iterator[bytes]]
+    read: Mapping[str, ReadLine]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
 from memorybase import features
-from memorybase.conversation.chat_memory import summaries
 from memorybase.conversation.node_object_memory import node_memory
 from memorybase.conversation.session_memory import summary_job
-from memorybase.conversation.summarizers.job import SUMMARIZE
+from memorybase.conversation.session_memory.summaries import SUMMARIZE
 from memorybase.database import clock
 from memorybase.ingestion import job_runner
 from memorybase.services import JobMessage, Task
@@ -32,12 +31,11 @@ def ingest(**message: Any) -> None:
 
 @app.task(name=SUMMARIZE.name)
 def summarize(summary_id: str) -> None:
-    """Write the summary of a session or of a chat, up to the message that its row asks for, after ingestion."""
+    """Write the summary of a session, up to the message that its row asks for, after ingestion."""
     process = this_process()
     id_ = UUID(summary_id)
     with process.watchdog.watching(id_):
-        if not summary_job.make_summary(process.services, id_, before_page=process.ingest_waiting):
-            summaries.make_due(process.services, id_, before_page=process.ingest_waiting)
+        summary_job.make_summary(process.services, id_, before_page=process.ingest_waiting)
 
 
 @app.task(name=node_memory.CLEAN_UP_TASK.name)

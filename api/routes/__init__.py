@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from api.routes import (
-    chat_memories,
     context,
     dead_letters,
     dify,
@@ -41,7 +40,6 @@ ROUTERS = (
     end_users.router,
     standing.router,
     history.router,
-    chat_memories.router,
     search.router,
     dify.router,
     keys.router,

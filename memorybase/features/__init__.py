@@ -16,6 +16,7 @@ from memorybase.features import (
     lab,
     memory_map,
     retention,
+    splox,
     trace_capture,
     webhooks,
 )
@@ -29,6 +30,7 @@ EXTENSIONS: tuple[Extension, ...] = (
     facts.EXTENSION,
     lab.EXTENSION,
     memory_map.EXTENSION,
+    splox.EXTENSION,
     trace_capture.EXTENSION,
     webhooks.EXTENSION,
 )

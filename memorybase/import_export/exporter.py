@@ -14,7 +14,7 @@ from uuid import UUID
 
 from memorybase import __version__
 from memorybase.database import clock
-from memorybase.import_export import chats, lines, node_memory
+from memorybase.import_export import lines, node_memory
 from memorybase.import_export.lines import columns, pages, written
 from memorybase.messages import STORED_AS_SENT
 from memorybase.models import Flow, Message, Run, Session
@@ -64,6 +64,7 @@ def resolve_scope(
 def export(services: Services, scope: ExportScope) -> Iterator[bytes]:
     """Lines with newlines, read in short transactions: changes appear unless the export has passed them."""
     counts: Counter[str] = Counter()
+    of_features = [each for hooks in services.hooks for each in hooks.lines]
     with services.database.reading() as db:
         now = clock.now(db)
     yield written("export", format=FORMAT, memorybase=__version__, exported_at=now)
@@ -72,9 +73,11 @@ def export(services: Services, scope: ExportScope) -> Iterator[bytes]:
         yield written("flow", **columns(flow, "id", "external_id", "name", "created_at"))
         for session in _sessions(services, flow, scope):
             yield from _session_lines(services, flow, session, counts)
-        yield from chats.flow_lines(services, flow, counts, end_user_id=scope.end_user_id)
+        for each in of_features:
+            yield from each.of_flow(services, flow, counts, scope.end_user_id)
         yield from node_memory.other_use_lines(services, flow, counts, end_user_id=scope.end_user_id)
-    kinds = ("flows", "sessions", "runs", "messages", *chats.KINDS, *node_memory.KINDS)
+    kinds_of_features = (kind for each in of_features for kind in each.kinds)
+    kinds = ("flows", "sessions", "runs", "messages", *kinds_of_features, *node_memory.KINDS)
     yield written("end", **{kind: counts[kind] for kind in kinds})
 
 

@@ -7,21 +7,18 @@ new.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import Field
 
 from memorybase import errors, messages
-from memorybase.conversation.chat_memory import memories, message_log
-from memorybase.conversation.chat_memory.config import ChatMemoryConfig
-from memorybase.conversation.chat_memory.memories import ChatSelector, MemoryKey
 from memorybase.ids import CallerId
 from memorybase.import_export import node_memory
 from memorybase.import_export.exporter import FORMAT
-from memorybase.import_export.lines import ChatRef, Line, SessionRef
+from memorybase.import_export.lines import Item, Line, MessageTally, SessionRef
 from memorybase.import_export.node_memory import Execution, Use
 from memorybase.ingestion import capture, idempotency
 from memorybase.ingestion.capture import CapturedMessage, CaptureRequest
@@ -31,6 +28,9 @@ from memorybase.queries import sessions as session_queries
 from memorybase.queries.ownership import check_flow
 from memorybase.services import Services
 from memorybase.sessions import flows as session_flows
+
+if TYPE_CHECKING:
+    from memorybase.extension import ReadLine
 
 OnConflict = Literal["error", "keep", "update"]
 
@@ -44,15 +44,6 @@ class Tally:
 
     def plus(self, *, created: bool) -> Tally:
         return Tally(self.created + created, self.known + (not created))
-
-
-@dataclass(frozen=True, slots=True)
-class MessageTally:
-    """The messages of an import, by what became of them."""
-
-    created: Annotated[int, Field(description="How many were new.")] = 0
-    known: Annotated[int, Field(description="How many were stored already.")] = 0
-    deleted: Annotated[int, Field(description="How many were deleted earlier and stay deleted.")] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,25 +95,7 @@ class _Capture:
     is_run: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Memory:
-    line: int
-    key: MemoryKey
-    config: ChatMemoryConfig
-
-
-@dataclass(frozen=True, slots=True)
-class _ChatPost:
-    """Messages that one request wrote to a chat."""
-
-    line: int
-    ref: ChatRef
-    run_id: CallerId | None
-    messages: list[dict[str, Any]]
-    is_run: bool = False
-
-
-_Item = _Flow | _Session | _Capture | _Memory | _ChatPost | Execution | Use
+_Item = _Flow | _Session | _Capture | Execution | Use | Item
 # A transaction of this many messages is still short: on SQLite it keeps all other writers waiting.
 CAPTURED_AT_ONCE = 50
 
@@ -134,7 +107,8 @@ def import_lines(services: Services, user_id: UUID, body: bytes, *, on_conflict:
     `details.messages`, what was stored before that line.
     """
     lines = list(_lines(body))
-    items = [item for number, line in lines if (item := _read_line(user_id, number, line)) is not None]
+    readers = {kind: read for hooks in services.hooks for each in hooks.lines for kind, read in each.read.items()}
+    items = [item for number, line in lines if (item := _read_line(readers, user_id, number, line)) is not None]
     answer = ImportAnswer(lines=len(lines))
     try:
         for group in _grouped(_joined(items, messages.MAX_MESSAGES)):
@@ -153,9 +127,9 @@ def import_lines(services: Services, user_id: UUID, body: bytes, *, on_conflict:
     return answer
 
 
-def _read_line(user_id: UUID, number: int, line: dict[str, Any]) -> _Item | None:
+def _read_line(readers: Mapping[str, ReadLine], user_id: UUID, number: int, line: dict[str, Any]) -> _Item | None:
     try:
-        return _read(user_id, number, line)
+        return _read(readers, user_id, number, line)
     except errors.InvalidRequest as error:
         error.details["line"] = number
         raise
@@ -174,27 +148,20 @@ def _lines(body: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, value
 
 
-def _read(user_id: UUID, number: int, line: dict[str, Any]) -> _Item | None:
+def _read(readers: Mapping[str, ReadLine], user_id: UUID, number: int, line: dict[str, Any]) -> _Item | None:
     kind, reader = line.get("type"), Line(user_id, number, line)
     if kind == "export":
         if line.get("format") != FORMAT:
             raise errors.InvalidRequest(f"format must be {FORMAT}", field=f"line {number}.format", limit=FORMAT)
         return None
-    if kind in {"end", "chat", "summary"}:  # a chat is created by its messages, and summaries are rebuilt
+    if kind in ("end", "summary"):  # summaries are rebuilt; a tuple, since `kind` may be anything
         return None
     if kind == "node_execution":
         return node_memory.read_execution(reader)
     if kind == "memory_use":
         return node_memory.read_use(reader)
-    if kind in {"chat_memory", "chat_message"}:
-        return _read_chat_line(reader, is_memory=kind == "chat_memory")
-    return _read_captured(reader)
-
-
-def _read_chat_line(reader: Line, *, is_memory: bool) -> _Memory | _ChatPost:
-    if is_memory:
-        return _Memory(reader.number, reader.memory_key(), reader.memory_config())
-    return _ChatPost(reader.number, reader.chat_ref(), reader.optional_run(), [reader.raw_message()])
+    read = readers.get(kind) if isinstance(kind, str) else None
+    return _read_captured(reader) if read is None else read(reader)
 
 
 def _read_captured(reader: Line) -> _Flow | _Session | _Capture:
@@ -215,21 +182,28 @@ def _read_captured(reader: Line) -> _Flow | _Session | _Capture:
 
 def _joined(items: Sequence[_Item], limit: int) -> Iterator[_Item]:
     """Items, with a run and its consecutive messages joined into one capture of at most `limit` messages."""
-    waiting: _Capture | _ChatPost | None = None
+    waiting: _Capture | Item | None = None
     for item in items:
-        if isinstance(item, _Capture) and isinstance(waiting, _Capture) and _same_run(waiting, item, limit):
-            waiting.messages.extend(item.messages)
-            continue
-        if isinstance(item, _ChatPost) and isinstance(waiting, _ChatPost) and _same_run(waiting, item, limit):
-            waiting.messages.extend(item.messages)
+        if waiting is not None and _takes(waiting, item, limit):
             continue
         if waiting is not None:
             yield waiting
-        waiting = item if isinstance(item, _Capture | _ChatPost) else None
+        waiting = item if isinstance(item, _Capture | Item) else None
         if waiting is None:
             yield item
     if waiting is not None:
         yield waiting
+
+
+def _takes(first: _Capture | Item, item: _Item, limit: int) -> bool:
+    if isinstance(first, Item):
+        return first.takes(item, limit)
+    if not isinstance(item, _Capture) or item.is_run or len(first.messages) >= limit:
+        return False
+    if (first.ref, first.run_id) != (item.ref, item.run_id):
+        return False
+    first.messages.extend(item.messages)
+    return True
 
 
 def _grouped(items: Iterable[_Item]) -> Iterator[list[_Item]]:
@@ -250,10 +224,6 @@ def _grouped(items: Iterable[_Item]) -> Iterator[list[_Item]]:
         yield group
 
 
-def _same_run(first: _Capture | _ChatPost, other: _Capture | _ChatPost, limit: int) -> bool:
-    return (first.ref, first.run_id) == (other.ref, other.run_id) and len(first.messages) < limit and not other.is_run
-
-
 def _store(
     services: Services, user_id: UUID, item: _Item, answer: ImportAnswer, on_conflict: OnConflict
 ) -> ImportAnswer:
@@ -265,11 +235,9 @@ def _store(
     if isinstance(item, _Session):
         _open_session(services, user_id, item)
         return replace(answer, sessions=answer.sessions + 1)
-    if isinstance(item, _Memory):
-        memories.put_memory(services, item.key, item.config, replace=False)  # an existing one is kept
-        return replace(answer, chat_memories=answer.chat_memories + 1)
-    if isinstance(item, _ChatPost):
-        return _store_chat_messages(services, item, answer)
+    if isinstance(item, Item):
+        stored = item.store(services)
+        return replace(answer, **{name: getattr(answer, name) + more for name, more in stored.items()})
     if isinstance(item, Execution | Use):
         return _store_node_line(services, user_id, item, answer)
     return _store_capture(services, user_id, item, answer, on_conflict)
@@ -323,23 +291,10 @@ def _store_capture(
     return replace(answer, runs=answer.runs + item.is_run, messages=tally)
 
 
-def _store_chat_messages(services: Services, item: _ChatPost, answer: ImportAnswer) -> ImportAnswer:
-    ref = item.ref
-    posted = message_log.post_messages(
-        services, ref.key, ChatSelector(ref.chat_id), item.messages, run_id=item.run_id, end_user_id=ref.end_user_id
-    )
-    created = sum(message.created for message in posted.messages)
-    before = answer.chat_messages
-    tally = MessageTally(before.created + created, before.known + len(posted.messages) - created)
-    return replace(answer, chat_messages=tally)
-
-
 def _counted(tally: MessageTally, captured: Sequence[CapturedMessage]) -> MessageTally:
     created = sum(message.created for message in captured)
     deleted = sum(message.deleted for message in captured)
-    return MessageTally(
-        tally.created + created, tally.known + len(captured) - created - deleted, tally.deleted + deleted
-    )
+    return tally + MessageTally(created, len(captured) - created - deleted, deleted)
 
 
 def _open_session(services: Services, user_id: UUID, item: _Session) -> None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from operator import attrgetter
-from typing import Any, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, get_args
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors, messages
-from memorybase.conversation.chat_memory.config import ChatMemoryConfig
-from memorybase.conversation.chat_memory.memories import MemoryKey
 from memorybase.ids import CallerId, IdKind
 from memorybase.messages import STORED_AS_SENT, NewMessage, ParentRule
 from memorybase.models import ID_LENGTH, NAME_LENGTH, Chat, ChatMemory, Flow, MemoryUse, NodeExecution, Run, Session
@@ -39,13 +39,15 @@ class SessionRef:
 
 
 @dataclass(frozen=True, slots=True)
-class ChatRef:
-    """The request to a chat named by a line."""
+class MessageTally:
+    """The messages of an import, by what became of them."""
 
-    key: MemoryKey
-    chat_id: str
-    end_user_id: str | None
-    request_id: str
+    created: Annotated[int, Field(description="How many were new.")] = 0
+    known: Annotated[int, Field(description="How many were stored already.")] = 0
+    deleted: Annotated[int, Field(description="How many were deleted earlier and stay deleted.")] = 0
+
+    def __add__(self, other: MessageTally) -> MessageTally:
+        return MessageTally(self.created + other.created, self.known + other.known, self.deleted + other.deleted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,31 +82,6 @@ class Line:
 
     def metadata(self) -> dict[str, Any]:
         return self.object("metadata") if self.values.get("metadata") else {}
-
-    def memory_key(self) -> MemoryKey:
-        return MemoryKey(self.user_id, self.flow(), self.text("node_id", ID_LENGTH))
-
-    def memory_config(self) -> ChatMemoryConfig:
-        fields = {name: self.values[name] for name in ChatMemoryConfig.model_fields if name in self.values}
-        try:
-            return ChatMemoryConfig.of(fields)
-        except errors.InvalidRequest as error:
-            error.field = f"line {self.number}.{error.field}"
-            raise
-
-    def chat_ref(self) -> ChatRef:
-        end_user_id = None if self.values.get("end_user_id") is None else self.text("end_user_id", ID_LENGTH)
-        return ChatRef(
-            self.memory_key(), self.text("chat_id", ID_LENGTH), end_user_id, self.text("request_id", ID_LENGTH)
-        )
-
-    def optional_run(self) -> CallerId | None:
-        if self.values.get("run_id") is None:
-            return None
-        try:
-            return CallerId.of(self.user_id, "run", UUID(self.text("run_id", ID_LENGTH)))
-        except ValueError:
-            raise errors.InvalidRequest("run_id must be a UUID", field=f"line {self.number}.run_id") from None
 
     def raw_message(self) -> dict[str, Any]:
         raw = {name: self.values[name] for name in _MESSAGE_FIELDS if name in self.values}
@@ -190,6 +167,20 @@ def _standing_change(line: Line) -> dict[str, Any]:
         "changed_by": line.text("changed_by", NAME_LENGTH) if given("changed_by") else None,
         "changed_at": line.time("changed_at").isoformat(),
     }
+
+
+class Item(ABC):
+    """What a line of a feature asks an import to store."""
+
+    line: int
+
+    def takes(self, _other: object, _limit: int) -> bool:
+        """Whether it has taken in the item that follows, so that both are stored at once: up to `limit` messages."""
+        return False
+
+    @abstractmethod
+    def store(self, services: Services) -> Mapping[str, int | MessageTally]:
+        """What to add to the fields of the answer."""
 
 
 def written(kind: str, **fields: Any) -> bytes:

@@ -14,6 +14,7 @@ from sqlalchemy import BigInteger, ForeignKey, Index, Integer, LargeBinary, Stri
 from sqlalchemy.orm import Mapped, mapped_column
 
 from memorybase.models.base import ID_LENGTH, NAME_LENGTH, Base, Json, partial_index
+from memorybase.models.leased_work import LeasedWork
 
 
 class ChatMemory(Base):
@@ -37,8 +38,9 @@ class ChatMemory(Base):
     updated_at: Mapped[datetime]
 
 
-class Chat(Base):
-    """One chat of a memory. `last_seq` numbers its records; the row's lock makes seq order commit order.
+class Chat(LeasedWork, Base):
+    """One chat of a memory, and the outbox entry of its next summary. `last_seq` numbers its records; the row's lock
+    makes seq order commit order.
 
     The log is never trimmed. Views leave out the records up to `trimmed_seq` (trim and summarize calls), and those
     after `head_seq` up to `cut_seq` (a threshold)."""
@@ -69,9 +71,7 @@ class Chat(Base):
     summary: Mapped[str | None] = mapped_column(Text)
     summary_from_seq: Mapped[int] = mapped_column(BigInteger, default=0)
     summary_to_seq: Mapped[int] = mapped_column(BigInteger, default=0)
-    notify_at: Mapped[datetime | None]  # a summary is pending, and the sweeper notifies a worker then
-    # Incremented by a deletion, a trim and a new summary: a summary started before is not stored.
-    revision: Mapped[int] = mapped_column(Integer, default=0)
+    version: Mapped[int] = mapped_column("revision", Integer, default=0)  # a deletion or a trim increments it too
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
 

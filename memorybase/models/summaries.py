@@ -9,13 +9,13 @@ from sqlalchemy import BigInteger, CheckConstraint, ForeignKeyConstraint, Index,
 from sqlalchemy.orm import Mapped, mapped_column
 
 from memorybase.models.base import ID_LENGTH, NAME_LENGTH, Base
+from memorybase.models.leased_work import LeasedWork
 
 
-class SessionSummary(Base):
+class SessionSummary(LeasedWork, Base):
     """The summary of a session's messages 1 to to_seq, and the outbox entry of the next one.
 
-    The id is derived from session, preset and summarizer, so a rebuilt summary keeps it. Each write increments
-    `version`; a job that began before is not stored."""
+    The id is derived from session, preset and summarizer, so a rebuilt summary keeps it."""
 
     __tablename__ = "summaries"
     __table_args__ = (
@@ -29,6 +29,7 @@ class SessionSummary(Base):
         Index("ix_summaries_notify", "notify_at"),
         CheckConstraint("requested_seq >= to_seq", name="range"),
     )
+    fixed = ("session_id",)  # a rename
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     flow_id: Mapped[UUID]
@@ -42,10 +43,6 @@ class SessionSummary(Base):
     rebuilt_seq: Mapped[int] = mapped_column(BigInteger, default=0)  # covered when it was last rebuilt
     requested_seq: Mapped[int] = mapped_column(BigInteger)  # covered by the next summary
     requested_message_id: Mapped[UUID | None]  # the last message of the thread to summarize
-    version: Mapped[int] = mapped_column(BigInteger, default=0)
-    lease_until: Mapped[datetime | None]
-    notify_at: Mapped[datetime | None]  # a summary is pending, and the sweeper notifies a worker then
-    attempts: Mapped[int] = mapped_column(default=0)  # since the last success
     error: Mapped[str | None] = mapped_column(Text)  # of the last attempt
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]

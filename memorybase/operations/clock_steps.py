@@ -11,15 +11,14 @@ from datetime import timedelta
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import deadlines, telemetry
+from memorybase import telemetry
 from memorybase.auth.web_sessions import LINK_LIFETIME, SESSION_LIFETIME
-from memorybase.conversation.summarizers import job as summary_job
+from memorybase.conversation.session_memory import summaries
 from memorybase.database import clock
 from memorybase.idempotency import KEPT, LEASE
 from memorybase.memory_bases import consistency
 from memorybase.models import (
     IS_ACTIVE,
-    Chat,
     DeletedMessage,
     Generation,
     Heartbeat,
@@ -32,16 +31,14 @@ from memorybase.models import (
     QuotaCounter,
     RestorableMessage,
     SessionProgress,
-    SessionSummary,
     WebTicket,
 )
-from memorybase.queries import heartbeats, timestamps
+from memorybase.queries import heartbeats, leased_work, timestamps
 from memorybase.queries.timestamps import NOW, Limit
 from memorybase.quotas import counting
 from memorybase.services import Services
 from memorybase.sessions.deletion import LATE_WRITE
 from memorybase.sessions.planned_deletion import UNDO
-from memorybase.settings import Settings
 
 Progress = SessionProgress
 TURN = "turn:clock"
@@ -65,8 +62,7 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     settings = services.settings
     lease = timedelta(seconds=settings.lease_seconds)
     backoff = timedelta(seconds=settings.backoff_max_seconds)
-    notify = longest_notify(settings)
-    summary = summary_job.lease(services)
+    notify = leased_work.longest_notify(settings)
     yield Limit(Progress.lease_until, lease)
     yield Limit(Progress.audit_at, lease)
     for seconds in timestamps.idle_times(db):
@@ -88,19 +84,12 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     yield Limit(WebTicket.expires_at, SESSION_LIFETIME, timestamps.IS_WEB_SESSION)
     yield Limit(IdempotencyKey.lease_until, LEASE)
     yield Limit(IdempotencyKey.expires_at, KEPT)
-    yield Limit(SessionSummary.notify_at, notify)
-    yield Limit(SessionSummary.lease_until, summary)
-    yield Limit(Chat.notify_at, notify)
+    yield from leased_work.limits(summaries.WORK, services)
     yield Limit(PlannedDeletion.due_at, UNDO)
     yield Limit(PlannedBaseDeletion.due_at, UNDO)
     yield Limit(QuotaCounter.recount_at, counting.MOST_PAUSE, becomes=NOW)
     for hooks in services.hooks:
         yield from hooks.limits(services)
-
-
-def longest_notify(settings: Settings) -> timedelta:
-    """Until workers are notified again of work that waits."""
-    return timedelta(seconds=max(deadlines.NOTIFY_MAX_SECONDS, settings.backoff_max_seconds))
 
 
 def _clamp(services: Services, limit: Limit) -> int:

@@ -13,7 +13,7 @@ from functools import partial
 
 from memorybase import errors, idempotency
 from memorybase.conversation.node_object_memory import node_memory as node_objects
-from memorybase.conversation.summarizers import job as summary_job
+from memorybase.conversation.session_memory import summaries
 from memorybase.database import clock
 from memorybase.database.due import change_if_due
 from memorybase.extension import Pace, Step
@@ -22,7 +22,7 @@ from memorybase.keyword_index import orphans, packing
 from memorybase.memory_bases import consistency, deletion, preparation, purging
 from memorybase.memory_bases.deletion import finish_deletion
 from memorybase.operations import clock_steps
-from memorybase.queries import credentials, due_steps, flows, jobs, memory_bases, pending
+from memorybase.queries import credentials, due_steps, flows, jobs, leased_work, memory_bases, pending
 from memorybase.queries.pending import SessionBehind
 from memorybase.quotas import counting
 from memorybase.services import Services
@@ -133,7 +133,7 @@ def steps_of(services: Services) -> list[Step]:
         Step("packed", packing.pack, full=packing.PAGES_A_PASS),
         Step("orphans_removed", orphans.collect),
         Step("mismatches", consistency.compare_counts),
-        Step("summaries", summary_job.enqueue_due),
+        Step("summaries", partial(leased_work.enqueue_due, summaries.WORK)),
         Step("tickets_forgotten", delete_expired_tickets, Pace.SELDOM),
         Step("requests_forgotten", idempotency.delete_expired, Pace.SELDOM),
         Step("node_memory", node_objects.enqueue_clean_up),

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import batches
 from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
-from memorybase.database.upsert import insert
+from memorybase.database.upsert import insert, rows_affected
 from memorybase.models import Chat, ChatMemory, ChatRecord, Flow
 from memorybase.queries.joins import own_flow
 
@@ -166,22 +166,10 @@ def fetch_with_memory(db: OrmSession, chat_row_id: UUID) -> tuple[Chat, ChatMemo
     return None if row is None else (row[0], row[1])
 
 
-def schedule_summary(db: OrmSession, chat_row_id: UUID, notify_at: datetime | None, *, if_scheduled: bool) -> bool:
-    """Set when the sweeper notifies a worker, if the chat is (not) scheduled already; returns whether it was set."""
-    condition = Chat.notify_at.is_not(None) if if_scheduled else Chat.notify_at.is_(None)
-    statement = sa.update(Chat).where(Chat.id == chat_row_id, condition).values(notify_at=notify_at).returning(Chat.id)
-    return db.scalar(statement.execution_options(synchronize_session=False)) is not None
-
-
-def has_due_summary(db: OrmSession, now: datetime) -> bool:
-    """Whether a chat is to be enqueued again."""
-    return db.scalar(sa.select(Chat.id).where(Chat.notify_at <= now).limit(1)) is not None
-
-
-def due_summaries(db: OrmSession, now: datetime, *, limit: int) -> list[Chat]:
-    """Chats to enqueue again, locked; other sweepers skip them."""
-    statement = sa.select(Chat).where(Chat.notify_at <= now).order_by(Chat.notify_at).limit(limit)
-    return list(db.scalars(statement.with_for_update(skip_locked=True, key_share=True)))
+def request_summary(db: OrmSession, chat_row_id: UUID, notify_at: datetime) -> bool:
+    """False if a summary is requested already."""
+    statement = sa.update(Chat).where(Chat.id == chat_row_id, Chat.notify_at.is_(None)).values(notify_at=notify_at)
+    return rows_affected(db, statement.execution_options(synchronize_session=False)) == 1
 
 
 def delete_chat(db: OrmSession, chat: Chat) -> None:

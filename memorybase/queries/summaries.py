@@ -1,4 +1,4 @@
-"""Summaries of sessions: stored, requested, due, and invalidated by edits and deletions."""
+"""Summaries of sessions: requested, read, and invalidated by edits and deletions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import batches
-from memorybase.database.upsert import insert, rows_affected
+from memorybase.database.upsert import insert
 from memorybase.models import Message, SessionSummary
 from memorybase.queries.memory_uses import redact_uses
 
@@ -34,10 +34,6 @@ def fetch(db: OrmSession, flow_id: UUID, session_id: str, *, preset: str, summar
             SessionSummary.summarizer == summarizer,
         )
     )
-
-
-def fetch_by_id(db: OrmSession, summary_id: UUID) -> SessionSummary | None:
-    return db.get(SessionSummary, summary_id)
 
 
 def texts(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, str | None]:
@@ -77,55 +73,10 @@ def request(db: OrmSession, values: Mapping[str, Any], *, rebuild: bool) -> bool
     return requested.scalar() is not None
 
 
-def write(db: OrmSession, summary_id: UUID, *, version: int, session_id: str, values: Mapping[str, Any]) -> bool:
-    """Compare-and-set: False if the row's version has changed, or its session was renamed."""
-    update = (
-        sa.update(SessionSummary)
-        .where(
-            SessionSummary.id == summary_id,
-            SessionSummary.version == version,
-            SessionSummary.session_id == session_id,
-        )
-        .values(**values)
-        .execution_options(synchronize_session=False)
-    )
-    return rows_affected(db, update) == 1
-
-
 def if_more_requested(row: SessionSummary, now: datetime) -> sa.ColumnElement[datetime | None]:
     """Now, if further messages were requested since the row was read; else null."""
     is_more = SessionSummary.requested_seq > row.requested_seq
     return sa.case((is_more, sa.literal(now, SessionSummary.notify_at.type)), else_=sa.null())
-
-
-def wait(db: OrmSession, summary_id: UUID, until: datetime) -> None:
-    """Leave a pending summary that no worker has claimed until then."""
-    db.execute(
-        sa.update(SessionSummary)
-        .where(
-            SessionSummary.id == summary_id,
-            SessionSummary.notify_at.is_not(None),
-            SessionSummary.lease_until.is_(None),
-        )
-        .values(notify_at=until)
-        .execution_options(synchronize_session=False)
-    )
-
-
-def has_due(db: OrmSession, now: datetime) -> bool:
-    """Whether a summary is to be enqueued again."""
-    return db.scalar(sa.select(SessionSummary.id).where(*_is_due(now)).limit(1)) is not None
-
-
-def due(db: OrmSession, now: datetime, *, limit: int) -> list[SessionSummary]:
-    """Summaries to enqueue again, locked; other sweepers skip them."""
-    found = sa.select(SessionSummary).where(*_is_due(now)).order_by(SessionSummary.notify_at).limit(limit)
-    return list(db.scalars(found.with_for_update(skip_locked=True)))
-
-
-def _is_due(now: datetime) -> tuple[sa.ColumnElement[bool], ...]:
-    is_free = sa.or_(SessionSummary.lease_until.is_(None), SessionSummary.lease_until <= now)
-    return SessionSummary.notify_at <= now, is_free
 
 
 def mark_edited(db: OrmSession, flow_id: UUID, session_id: str, seq: int, now: datetime) -> None:

@@ -12,7 +12,6 @@ from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import deletions, errors, events
-from memorybase.conversation.chat_memory import message_log
 from memorybase.conversation.memory_use import redaction
 from memorybase.conversation.node_object_memory import erasure as node_objects
 from memorybase.database import clock
@@ -41,7 +40,7 @@ from memorybase.queries.ownership import not_found, require_locked_session, shar
 from memorybase.queries.sessions import SessionRow
 from memorybase.quotas import counting
 from memorybase.services import Services
-from memorybase.sessions import erasure, receipts, relinking, renaming
+from memorybase.sessions import chat_deletion, erasure, receipts, relinking, renaming
 from memorybase.sessions.erasure import Erasure
 from memorybase.sessions.receipts import ErasureReceipt
 from memorybase.standing import index as standing
@@ -312,7 +311,7 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
                 failed[flow_id, session_id] = error
         if len(page) < most:
             break
-    erased = message_log.erase_chats(services, user_id, end_user_id)
+    erased = chat_deletion.erase_chats(services, user_id, end_user_id)
     total += Erasure(
         memory_uses=_erase_uses(services, user_id, end_user_id),
         chats=erased.chats,

@@ -8,9 +8,6 @@ import sqlalchemy as sa
 
 from harness.world import World
 from memorybase.conversation import Record, build_view
-from memorybase.conversation.chat_memory import memories, message_log
-from memorybase.conversation.chat_memory.config import ChatMemoryConfig
-from memorybase.conversation.chat_memory.memories import ChatSelector, MemoryKey
 from memorybase.conversation.history import node_executions
 from memorybase.conversation.memory_use import record as uses
 from memorybase.conversation.memory_use.provenance import ViewOrigin
@@ -18,6 +15,9 @@ from memorybase.database import clock
 from memorybase.database.paging import PageRequest
 from memorybase.features.retention import receipts
 from memorybase.features.retention.receipts import RetentionPassView
+from memorybase.features.splox import memories, message_log
+from memorybase.features.splox.config import ChatMemoryConfig
+from memorybase.features.splox.memories import ChatSelector, MemoryKey
 from memorybase.models import Flow
 from memorybase.sessions import flows
 

@@ -159,7 +159,7 @@ ONLY_HERE = (
     ),
     OnlyHere(
         frozenset({"jinja2"}),
-        ("api.web", "memorybase.conversation"),
+        ("api.web", "memorybase.features.splox"),
         "Pages are rendered by api/web/rendering.py, templates of chat memories in their sandbox.",
     ),
     OnlyHere(
@@ -558,7 +558,7 @@ PLANTED = [
     ("memorybase.search", "libraries stay behind their adapters", "def f():\n    import chromadb"),
     ("memorybase.services", "libraries stay behind their adapters", "import redis.client"),
     (
-        "memorybase.conversation.chat_memory.nodes",
+        "memorybase.features.splox.nodes",
         "libraries stay behind their adapters",
         "from langchain_core import messages",
     ),

@@ -969,204 +969,6 @@ export class Operations extends Transport {
     );
   }
 
-  /** List the chat memories of a flow, oldest first. */
-  listChatMemories(
-    flowId: string,
-    fields: Fields<"list_chat_memories"> = {},
-    options?: CallOptions,
-  ): Listing<Item<"list_chat_memories">, Answer<"list_chat_memories">> {
-    return this.listing(
-      { method: "GET", path: "/v1/flows/{flow_id}/chat-memories", ids: { flow_id: flowId }, query: fields },
-      options,
-    );
-  }
-
-  /** Read a chat memory. */
-  getChatMemory(flowId: string, nodeId: string, options?: CallOptions): Promise<Answer<"get_chat_memory">> {
-    return this.json(
-      { method: "GET", path: "/v1/flows/{flow_id}/chat-memories/{node_id}", ids: { flow_id: flowId, node_id: nodeId } },
-      options,
-    );
-  }
-
-  /** Create the chat memory of a node (201) or change its configuration (200). Its chats are kept. */
-  putChatMemory(
-    flowId: string,
-    nodeId: string,
-    fields: Fields<"put_chat_memory">,
-    options?: CallOptions,
-  ): Promise<Answer<"put_chat_memory">> {
-    return this.json(
-      {
-        method: "PUT",
-        path: "/v1/flows/{flow_id}/chat-memories/{node_id}",
-        ids: { flow_id: flowId, node_id: nodeId },
-        body: fields,
-      },
-      options,
-    );
-  }
-
-  /** Delete a chat memory with all its chats. */
-  deleteChatMemory(flowId: string, nodeId: string, options?: CallOptions): Promise<void> {
-    return this.nothing(
-      {
-        method: "DELETE",
-        path: "/v1/flows/{flow_id}/chat-memories/{node_id}",
-        ids: { flow_id: flowId, node_id: nodeId },
-      },
-      options,
-    );
-  }
-
-  /** List chats, oldest first. `messages` and `tokens` count the whole log. */
-  listChats(
-    flowId: string,
-    nodeId: string,
-    fields: Fields<"list_chats"> = {},
-    options?: CallOptions,
-  ): Listing<Item<"list_chats">, Answer<"list_chats">> {
-    return this.listing(
-      {
-        method: "GET",
-        path: "/v1/flows/{flow_id}/chat-memories/{node_id}/chats",
-        ids: { flow_id: flowId, node_id: nodeId },
-        query: fields,
-      },
-      options,
-    );
-  }
-
-  /** List messages as they are stored, oldest first. */
-  listChatMessages(
-    flowId: string,
-    nodeId: string,
-    fields: Fields<"list_chat_messages">,
-    options?: CallOptions,
-  ): Listing<Item<"list_chat_messages">, Answer<"list_chat_messages">> {
-    return this.listing(
-      {
-        method: "GET",
-        path: "/v1/flows/{flow_id}/chat-memories/{node_id}/messages",
-        ids: { flow_id: flowId, node_id: nodeId },
-        query: fields,
-      },
-      options,
-      "limit",
-    );
-  }
-
-  /** Append messages to a chat: 201, or 200 if all are stored already. A worker makes a summary if one is due. */
-  postChatMessages(
-    flowId: string,
-    nodeId: string,
-    fields: Fields<"post_chat_messages">,
-    options?: KeyedOptions,
-  ): Promise<Answer<"post_chat_messages">> {
-    return this.json(
-      {
-        method: "POST",
-        path: "/v1/flows/{flow_id}/chat-memories/{node_id}/messages",
-        ids: { flow_id: flowId, node_id: nodeId },
-        body: withMessageIds(fields),
-        idempotencyKey: options?.idempotencyKey,
-      },
-      options,
-    );
-  }
-
-  /** Delete messages of these roles: those of the last request that wrote, or all. Both roles select every message. */
-  deleteChatMessages(
-    flowId: string,
-    nodeId: string,
-    fields: Fields<"delete_chat_messages">,
-    options?: KeyedOptions,
-  ): Promise<Answer<"delete_chat_messages">> {
-    return this.json(
-      {
-        method: "DELETE",
-        path: "/v1/flows/{flow_id}/chat-memories/{node_id}/messages",
-        ids: { flow_id: flowId, node_id: nodeId },
-        query: fields,
-        idempotencyKey: idempotencyKeyOf(options),
-      },
-      options,
-    );
-  }
-
-  /** Build the messages of a chat for a model. With `run_id` the memory use is recorded. */
-  viewChat(
-    flowId: string,
-    nodeId: string,
-    fields: Fields<"view_chat"> = {},
-    options?: CallOptions,
-  ): Promise<Answer<"view_chat">> {
-    return this.json(
-      {
-        method: "POST",
-        path: "/v1/flows/{flow_id}/chat-memories/{node_id}/view",
-        ids: { flow_id: flowId, node_id: nodeId },
-        body: fields,
-      },
-      options,
-    );
-  }
-
-  /** Trim a chat to its newest messages in every view. The log keeps all messages. */
-  trimChat(
-    flowId: string,
-    nodeId: string,
-    fields: Fields<"trim_chat">,
-    options?: CallOptions,
-  ): Promise<Answer<"trim_chat">> {
-    return this.json(
-      {
-        method: "POST",
-        path: "/v1/flows/{flow_id}/chat-memories/{node_id}/trim",
-        ids: { flow_id: flowId, node_id: nodeId },
-        body: fields,
-      },
-      options,
-    );
-  }
-
-  /** Replace all but the newest messages by a summary in every view. The log keeps all messages. */
-  summarizeChat(
-    flowId: string,
-    nodeId: string,
-    fields: Fields<"summarize_chat">,
-    options?: KeyedOptions,
-  ): Promise<Answer<"summarize_chat">> {
-    return this.json(
-      {
-        method: "POST",
-        path: "/v1/flows/{flow_id}/chat-memories/{node_id}/summarize",
-        ids: { flow_id: flowId, node_id: nodeId },
-        body: fields,
-        idempotencyKey: idempotencyKeyOf(options),
-      },
-      options,
-    );
-  }
-
-  /** Export a chat memory, its chats and messages as JSON lines. A complete export ends with an `end` line. */
-  exportChats(
-    flowId: string,
-    nodeId: string,
-    fields: Fields<"export_chats"> = {},
-    options?: CallOptions,
-  ): AsyncGenerator<Schemas["ExportLine"], void, undefined> {
-    return this.exported(
-      {
-        method: "GET",
-        path: "/v1/flows/{flow_id}/chat-memories/{node_id}/export",
-        ids: { flow_id: flowId, node_id: nodeId },
-        query: fields,
-      },
-      options,
-    );
-  }
-
   /** Search the messages of a memory base, best first, including those not ingested yet. */
   searchMemoryBase(
     memoryBaseId: string,
@@ -1580,6 +1382,204 @@ export class Operations extends Transport {
   requestMemoryMap(memoryBaseId: string, options?: CallOptions): Promise<Answer<"request_memory_map">> {
     return this.json(
       { method: "POST", path: "/v1/memories/{memory_base_id}/map", ids: { memory_base_id: memoryBaseId } },
+      options,
+    );
+  }
+
+  /** List the chat memories of a flow, oldest first. */
+  listChatMemories(
+    flowId: string,
+    fields: Fields<"list_chat_memories"> = {},
+    options?: CallOptions,
+  ): Listing<Item<"list_chat_memories">, Answer<"list_chat_memories">> {
+    return this.listing(
+      { method: "GET", path: "/v1/flows/{flow_id}/chat-memories", ids: { flow_id: flowId }, query: fields },
+      options,
+    );
+  }
+
+  /** Read a chat memory. */
+  getChatMemory(flowId: string, nodeId: string, options?: CallOptions): Promise<Answer<"get_chat_memory">> {
+    return this.json(
+      { method: "GET", path: "/v1/flows/{flow_id}/chat-memories/{node_id}", ids: { flow_id: flowId, node_id: nodeId } },
+      options,
+    );
+  }
+
+  /** Create the chat memory of a node (201) or change its configuration (200). Its chats are kept. */
+  putChatMemory(
+    flowId: string,
+    nodeId: string,
+    fields: Fields<"put_chat_memory">,
+    options?: CallOptions,
+  ): Promise<Answer<"put_chat_memory">> {
+    return this.json(
+      {
+        method: "PUT",
+        path: "/v1/flows/{flow_id}/chat-memories/{node_id}",
+        ids: { flow_id: flowId, node_id: nodeId },
+        body: fields,
+      },
+      options,
+    );
+  }
+
+  /** Delete a chat memory with all its chats. */
+  deleteChatMemory(flowId: string, nodeId: string, options?: CallOptions): Promise<void> {
+    return this.nothing(
+      {
+        method: "DELETE",
+        path: "/v1/flows/{flow_id}/chat-memories/{node_id}",
+        ids: { flow_id: flowId, node_id: nodeId },
+      },
+      options,
+    );
+  }
+
+  /** List chats, oldest first. `messages` and `tokens` count the whole log. */
+  listChats(
+    flowId: string,
+    nodeId: string,
+    fields: Fields<"list_chats"> = {},
+    options?: CallOptions,
+  ): Listing<Item<"list_chats">, Answer<"list_chats">> {
+    return this.listing(
+      {
+        method: "GET",
+        path: "/v1/flows/{flow_id}/chat-memories/{node_id}/chats",
+        ids: { flow_id: flowId, node_id: nodeId },
+        query: fields,
+      },
+      options,
+    );
+  }
+
+  /** List messages as they are stored, oldest first. */
+  listChatMessages(
+    flowId: string,
+    nodeId: string,
+    fields: Fields<"list_chat_messages">,
+    options?: CallOptions,
+  ): Listing<Item<"list_chat_messages">, Answer<"list_chat_messages">> {
+    return this.listing(
+      {
+        method: "GET",
+        path: "/v1/flows/{flow_id}/chat-memories/{node_id}/messages",
+        ids: { flow_id: flowId, node_id: nodeId },
+        query: fields,
+      },
+      options,
+      "limit",
+    );
+  }
+
+  /** Append messages to a chat: 201, or 200 if all are stored already. A worker makes a summary if one is due. */
+  postChatMessages(
+    flowId: string,
+    nodeId: string,
+    fields: Fields<"post_chat_messages">,
+    options?: KeyedOptions,
+  ): Promise<Answer<"post_chat_messages">> {
+    return this.json(
+      {
+        method: "POST",
+        path: "/v1/flows/{flow_id}/chat-memories/{node_id}/messages",
+        ids: { flow_id: flowId, node_id: nodeId },
+        body: withMessageIds(fields),
+        idempotencyKey: options?.idempotencyKey,
+      },
+      options,
+    );
+  }
+
+  /** Delete messages of these roles: those of the last request that wrote, or all. Both roles select every message. */
+  deleteChatMessages(
+    flowId: string,
+    nodeId: string,
+    fields: Fields<"delete_chat_messages">,
+    options?: KeyedOptions,
+  ): Promise<Answer<"delete_chat_messages">> {
+    return this.json(
+      {
+        method: "DELETE",
+        path: "/v1/flows/{flow_id}/chat-memories/{node_id}/messages",
+        ids: { flow_id: flowId, node_id: nodeId },
+        query: fields,
+        idempotencyKey: idempotencyKeyOf(options),
+      },
+      options,
+    );
+  }
+
+  /** Build the messages of a chat for a model. With `run_id` the memory use is recorded. */
+  viewChat(
+    flowId: string,
+    nodeId: string,
+    fields: Fields<"view_chat"> = {},
+    options?: CallOptions,
+  ): Promise<Answer<"view_chat">> {
+    return this.json(
+      {
+        method: "POST",
+        path: "/v1/flows/{flow_id}/chat-memories/{node_id}/view",
+        ids: { flow_id: flowId, node_id: nodeId },
+        body: fields,
+      },
+      options,
+    );
+  }
+
+  /** Trim a chat to its newest messages in every view. The log keeps all messages. */
+  trimChat(
+    flowId: string,
+    nodeId: string,
+    fields: Fields<"trim_chat">,
+    options?: CallOptions,
+  ): Promise<Answer<"trim_chat">> {
+    return this.json(
+      {
+        method: "POST",
+        path: "/v1/flows/{flow_id}/chat-memories/{node_id}/trim",
+        ids: { flow_id: flowId, node_id: nodeId },
+        body: fields,
+      },
+      options,
+    );
+  }
+
+  /** Replace all but the newest messages by a summary in every view. The log keeps all messages. */
+  summarizeChat(
+    flowId: string,
+    nodeId: string,
+    fields: Fields<"summarize_chat">,
+    options?: KeyedOptions,
+  ): Promise<Answer<"summarize_chat">> {
+    return this.json(
+      {
+        method: "POST",
+        path: "/v1/flows/{flow_id}/chat-memories/{node_id}/summarize",
+        ids: { flow_id: flowId, node_id: nodeId },
+        body: fields,
+        idempotencyKey: idempotencyKeyOf(options),
+      },
+      options,
+    );
+  }
+
+  /** Export a chat memory, its chats and messages as JSON lines. A complete export ends with an `end` line. */
+  exportChats(
+    flowId: string,
+    nodeId: string,
+    fields: Fields<"export_chats"> = {},
+    options?: CallOptions,
+  ): AsyncGenerator<Schemas["ExportLine"], void, undefined> {
+    return this.exported(
+      {
+        method: "GET",
+        path: "/v1/flows/{flow_id}/chat-memories/{node_id}/export",
+        ids: { flow_id: flowId, node_id: nodeId },
+        query: fields,
+      },
       options,
     );
   }

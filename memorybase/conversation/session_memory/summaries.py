@@ -17,19 +17,22 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import deadlines, errors
 from memorybase.conversation.session_memory.presets import SessionPreset
 from memorybase.conversation.session_memory.session_view import ModelCall, SessionHistory, StoredSummary
-from memorybase.conversation.summarizers.job import enqueue_after_commit
+from memorybase.conversation.summarizers.job import lease
 from memorybase.conversation.summarizers.llm import names
 from memorybase.conversation.view.budget import Summary
 from memorybase.conversation.view.records import Record
 from memorybase.database import clock
 from memorybase.models import Session, SessionSummary
-from memorybase.queries import sessions, summaries
+from memorybase.queries import leased_work, sessions, summaries
+from memorybase.queries.leased_work import Work
 from memorybase.queries.ownership import check_flow, not_found, require, require_session
-from memorybase.services import Services
+from memorybase.services import Services, Task
 from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
 
+SUMMARIZE = Task("memorybase.summarize", "summary_id")
+WORK = Work(SessionSummary, SUMMARIZE, lease)
 KEPT_PAIRS = 3  # the latest pairs, which a refreshed summary leaves out
 PRESET_NAME = r"token_buffer|window|pairs_[1-9][0-9]?"  # summaries are made for these; see SessionPreset.summary_of
 
@@ -111,7 +114,7 @@ def request_summary(
             "updated_at": now,
         }
         if summaries.request(db, values, rebuild=rebuild) and is_known:
-            enqueue_after_commit(db, services, [values["id"]])
+            leased_work.enqueue_after_commit(WORK, db, services, [values["id"]])
 
 
 def request_if_needed(services: Services, summary: SummaryState, expired: Record | None) -> None:

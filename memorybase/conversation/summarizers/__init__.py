@@ -3,7 +3,7 @@
 llm          the Summarizer protocol; summarizer_named returns the configured one
 chat_completions   the client of OpenAI-compatible endpoints
 extractive   extract chooses sentences of the conversation, without a language model
-job          what the jobs of sessions and chats share: folding, leases, notifications
+job          make_summary makes what is pending of one, whatever it is a summary of
 """
 
 from __future__ import annotations

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 
 from memorybase.extension import Hooks, Step
 from memorybase.features.memory_map import job
-from memorybase.features.memory_map.models import MemoryMap
-from memorybase.operations.clock_steps import longest_notify
-from memorybase.queries.timestamps import Limit
-from memorybase.services import Services
+from memorybase.queries import leased_work
 
-
-def _limits(services: Services) -> Iterator[Limit]:
-    yield Limit(MemoryMap.notify_at, longest_notify(services.settings))
-    yield Limit(MemoryMap.lease_until, job.lease(services))
-
-
-HOOKS = Hooks(limits=_limits, steps=(Step("maps", job.enqueue_due),), tasks={job.MAP: job.compute_map})
+HOOKS = Hooks(
+    limits=partial(leased_work.limits, job.WORK),
+    steps=(Step("maps", partial(leased_work.enqueue_due, job.WORK)),),
+    tasks={job.MAP: job.compute_map},
+)

@@ -12,21 +12,20 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import deadlines, errors
-from memorybase.database import clock, engine
-from memorybase.database.due import change_if_due
+from memorybase.database import clock
 from memorybase.features.memory_map import clusters, projection, queries
+from memorybase.features.memory_map.models import MemoryMap
 from memorybase.features.memory_map.projection import Projection
 from memorybase.features.memory_map.queries import Entry
 from memorybase.models import Generation
-from memorybase.queries import memory_bases
+from memorybase.queries import leased_work, memory_bases
+from memorybase.queries.leased_work import Claim, Work
 from memorybase.services import Services, Task
 from memorybase.telemetry import get_logger
 from memorybase.vectors.chunk_ids import chunk_id
@@ -73,7 +72,6 @@ log = get_logger(__name__)
 
 MIN_MESSAGES = 20
 ENTRY_PAGE = 5_000
-SWEEP_LIMIT = 50
 # Between two pages a worker may ingest for others; this is added to what a page may take.
 BETWEEN_PAGES = timedelta(seconds=15)
 # Percent of the whole that is done once every vector is read.
@@ -90,13 +88,11 @@ class _TooFew(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Claim:
+    leased: Claim[MemoryMap]
     base_id: UUID
-    version: int
-    attempts: int
     generation: Generation
     messages: int
     as_of: datetime
-    failing_since: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,67 +122,38 @@ def compute_map(services: Services, base_id: UUID, before_page: Callable[[], obj
     except _Outdated:
         return False
     except _TooFew:
-        _end(services, claim)
+        with services.database.transaction() as db:
+            leased_work.finish(db, claim.leased)
         return False
     return _store(services, claim, computed)
-
-
-def enqueue_due(services: Services) -> int:
-    """Notify workers of maps that are still pending: a notification or a worker was lost, or a backoff is over."""
-    return change_if_due(services.database, queries.has_due, partial(_enqueue, services))
-
-
-def _enqueue(services: Services, db: OrmSession, now: datetime) -> int:
-    rows = queries.due(db, now, limit=SWEEP_LIMIT)
-    for row in rows:
-        row.notify_at = now + timedelta(seconds=deadlines.NOTIFY_AFTER_SECONDS)
-    enqueue_after_commit(db, services, [row.memory_base_id for row in rows])
-    return len(rows)
-
-
-def enqueue_after_commit(db: OrmSession, services: Services, base_ids: Sequence[UUID]) -> None:
-    """Notify workers of these maps once the transaction is committed."""
-
-    def enqueue() -> None:
-        services.queue.notify(MAP, base_ids)
-
-    if base_ids:
-        engine.after_commit(db, enqueue)
 
 
 def lease(services: Services) -> timedelta:
     return timedelta(seconds=services.settings.lease_seconds) + BETWEEN_PAGES
 
 
+WORK = Work(MemoryMap, MAP, lease, only=(queries.IS_OF_A_BASE,))
+
+
 def _claim(services: Services, base_id: UUID) -> _Claim | None:
     with services.database.transaction() as db:
         row = queries.fetch(db, base_id)
         base = memory_bases.fetch_any_base(db, base_id)
-        now = clock.now(db)
-        if row is None or base is None or base.deleting_at is not None or row.notify_at is None:
+        if row is None or base is None or base.deleting_at is not None:
             return None
-        if row.lease_until is not None and row.lease_until > now:
+        now, lease_time = clock.now(db), lease(services)
+        # Should this worker be lost, and the next ones too, the sweeper waits longer each time.
+        again = min(lease_time * 2 ** min(row.attempts, 16), timedelta(seconds=deadlines.NOTIFY_MAX_SECONDS))
+        leased = leased_work.claim(db, row, now, lease_time, progress=0, notify_at=now + again)
+        if leased is None:
             return None
-        claim = _Claim(
+        return _Claim(
+            leased=leased,
             base_id=base_id,
-            version=row.version + 1,
-            attempts=row.attempts + 1,
             generation=memory_bases.fetch_generation(db, base_id, base.serving),
             messages=queries.held_messages(db, base_id, base.serving),
             as_of=now,
-            failing_since=row.failing_since,
         )
-        # Should this worker be lost, and the next ones too, the sweeper waits longer each time.
-        longest = timedelta(seconds=deadlines.NOTIFY_MAX_SECONDS)
-        again = min(lease(services) * 2 ** min(row.attempts, 16), longest)
-        values = {
-            "version": claim.version,
-            "attempts": claim.attempts,
-            "lease_until": now + lease(services),
-            "progress": 0,
-            "notify_at": now + again,
-        }
-        return claim if queries.write(db, base_id, version=row.version, values=values) else None
 
 
 def _compute(services: Services, claim: _Claim, before_page: Callable[[], object]) -> _Computed:
@@ -247,8 +214,8 @@ def _read_vectors(
 def _keep(services: Services, claim: _Claim, progress: int) -> None:
     """Store the progress and renew the lease; raises _Outdated."""
     with services.database.transaction(durable=False) as db:
-        values = {"progress": progress, "lease_until": clock.now(db) + lease(services)}
-        if not queries.write(db, claim.base_id, version=claim.version, values=values):
+        until = clock.now(db) + lease(services)
+        if not leased_work.write(db, claim.leased, progress=progress, lease_until=until):
             raise _Outdated
 
 
@@ -257,21 +224,17 @@ def _store(services: Services, claim: _Claim, computed: _Computed) -> bool:
     order = np.lexsort((computed.distances, computed.clusters))
     with services.database.transaction() as db:
         values = {
-            "version": claim.version + 1,
             "generation": claim.generation.generation,
             "projection": computed.projection.to_bytes(),
             "explained": computed.projection.explained,
             "messages": claim.messages,
             "as_of": claim.as_of,
             "computed_at": clock.now(db),
-            "notify_at": None,
-            "lease_until": None,
             "progress": 100,
-            "attempts": 0,
             "error_code": None,
             "failing_since": None,
         }
-        if not queries.write(db, claim.base_id, version=claim.version, values=values):
+        if not leased_work.finish(db, claim.leased, **values):
             return False
         held = queries.share_entries(db, computed.entries)
         points = [
@@ -293,23 +256,12 @@ def _store(services: Services, claim: _Claim, computed: _Computed) -> bool:
     return True
 
 
-def _end(services: Services, claim: _Claim) -> None:
-    with services.database.transaction() as db:
-        values = {"version": claim.version + 1, "lease_until": None, "notify_at": None, "attempts": 0}
-        queries.write(db, claim.base_id, version=claim.version, values=values)
-
-
 def _put_off(services: Services, claim: _Claim, error: errors.MemorybaseError) -> None:
     """Back off; the sweeper notifies again."""
-    pause = min(deadlines.BACKOFF_SECONDS * 2 ** min(claim.attempts, 16), deadlines.NOTIFY_MAX_SECONDS)
+    leased = claim.leased
     with services.database.transaction() as db:
         now = clock.now(db)
-        values = {
-            "version": claim.version + 1,
-            "lease_until": None,
-            "error_code": error.code,
-            "notify_at": now + timedelta(seconds=pause),
-            "failing_since": claim.failing_since or now,
-        }
-        queries.write(db, claim.base_id, version=claim.version, values=values)
-    log.warning("map_put_off", memory_base_id=str(claim.base_id), error_code=error.code, attempts=claim.attempts)
+        until = now + leased_work.backoff(leased.attempts)
+        values = {"error_code": error.code, "failing_since": leased.row.failing_since or now}
+        leased_work.put_off(db, leased, until, **values)
+    log.warning("map_put_off", memory_base_id=str(claim.base_id), error_code=error.code, attempts=leased.attempts)

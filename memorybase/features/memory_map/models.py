@@ -9,14 +9,11 @@ from sqlalchemy import BigInteger, ForeignKey, ForeignKeyConstraint, Index, Larg
 from sqlalchemy.orm import Mapped, mapped_column
 
 from memorybase.models.base import Base
+from memorybase.models.leased_work import LeasedWork
 
 
-class MemoryMap(Base):
-    """The projection of a memory base's map, and the outbox entry of its next computation.
-
-    Each claim and each result increments `version`; a worker's result is stored only under the version that it
-    claimed.
-    """
+class MemoryMap(LeasedWork, Base):
+    """The projection of a memory base's map, and the outbox entry of its next computation."""
 
     __tablename__ = "memory_maps"
     __table_args__ = (Index("ix_memory_maps_notify", "notify_at"),)
@@ -30,11 +27,7 @@ class MemoryMap(Base):
     as_of: Mapped[datetime | None]  # messages that were ingested later are not on the map
     computed_at: Mapped[datetime | None]
     # The next one.
-    version: Mapped[int] = mapped_column(BigInteger, default=0)
-    notify_at: Mapped[datetime | None]  # a map is pending, and the sweeper notifies a worker then
-    lease_until: Mapped[datetime | None]
     progress: Mapped[int] = mapped_column(default=0)  # percent
-    attempts: Mapped[int] = mapped_column(default=0)  # since the last success
     error_code: Mapped[str | None] = mapped_column(String(64))  # of the last attempt
     failing_since: Mapped[datetime | None]  # the first of the attempts that failed in a row
 

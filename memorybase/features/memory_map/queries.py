@@ -12,11 +12,13 @@ from sqlalchemy.orm import Session as OrmSession
 from sqlalchemy.orm import undefer
 
 from memorybase.database import batches
-from memorybase.database.upsert import core, insert, rows_affected
+from memorybase.database.upsert import core, insert
 from memorybase.features.memory_map.models import MapPoint, MemoryMap
 from memorybase.models import LedgerEntry, MemoryBase, Message, SessionProgress
 
 _Progress = SessionProgress
+# The maps that workers compute.
+IS_OF_A_BASE = MemoryMap.memory_base_id.in_(sa.select(MemoryBase.id).where(MemoryBase.deleting_at.is_(None)))
 
 
 class Entry(NamedTuple):
@@ -72,40 +74,6 @@ def request(db: OrmSession, base_id: UUID, now: datetime) -> bool:
         ).returning(MemoryMap.memory_base_id)
     )
     return asked.scalar() is not None
-
-
-def write(db: OrmSession, base_id: UUID, *, version: int, values: Mapping[str, Any]) -> bool:
-    """Compare-and-set: False if the row's version has changed."""
-    update = (
-        sa.update(MemoryMap)
-        .where(MemoryMap.memory_base_id == base_id, MemoryMap.version == version)
-        .values(**values)
-        .execution_options(synchronize_session=False)
-    )
-    return rows_affected(db, update) == 1
-
-
-def has_due(db: OrmSession, now: datetime) -> bool:
-    """Whether a map is pending that no worker computes."""
-    return db.scalars(_due(now).limit(1)).first() is not None
-
-
-def due(db: OrmSession, now: datetime, *, limit: int) -> list[MemoryMap]:
-    """Pending maps that no worker computes, locked; other sweepers skip them."""
-    return list(db.scalars(_due(now).limit(limit).with_for_update(skip_locked=True, of=MemoryMap)))
-
-
-def _due(now: datetime) -> sa.Select[MemoryMap]:
-    return (
-        sa.select(MemoryMap)
-        .join(MemoryBase, MemoryBase.id == MemoryMap.memory_base_id)
-        .where(
-            MemoryMap.notify_at <= now,
-            sa.or_(MemoryMap.lease_until.is_(None), MemoryMap.lease_until <= now),
-            MemoryBase.deleting_at.is_(None),
-        )
-        .order_by(MemoryMap.notify_at)
-    )
 
 
 def lengths(db: OrmSession, base_id: UUID, generation: int) -> dict[UUID, int]:

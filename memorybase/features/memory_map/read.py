@@ -22,7 +22,7 @@ from memorybase.features.memory_map.models import MemoryMap
 from memorybase.features.memory_map.projection import Projection
 from memorybase.messages import message_text
 from memorybase.models import Generation, MemoryBase
-from memorybase.queries import memory_bases
+from memorybase.queries import leased_work, memory_bases
 from memorybase.queries.ownership import require_memory_base
 from memorybase.read_models.views import view_of
 from memorybase.services import Services
@@ -160,7 +160,7 @@ def request_map(services: Services, user_id: UUID, base_id: UUID) -> MapView:
         base = require_memory_base(db, user_id, base_id)
         is_enough = queries.held_messages(db, base_id, base.serving) >= job.MIN_MESSAGES
         if is_enough and queries.request(db, base_id, clock.now(db)):
-            job.enqueue_after_commit(db, services, [base_id])
+            leased_work.enqueue_after_commit(job.WORK, db, services, [base_id])
     return get_map(services, user_id, base_id)
 
 

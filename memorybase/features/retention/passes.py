@@ -13,7 +13,6 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.conversation.chat_memory import message_log
 from memorybase.database import clock
 from memorybase.deletions import OfChat, OfSession
 from memorybase.extension import Edited
@@ -38,7 +37,7 @@ from memorybase.queries.expiry import Expiry, expiry_of
 from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.sessions import SessionRow
 from memorybase.services import Services
-from memorybase.sessions import edits, erasure
+from memorybase.sessions import chat_deletion, edits, erasure
 
 FLOWS = 20  # in one pass
 MESSAGES = 20  # in one transaction, about 0.2 s: while it runs, captures into the session wait, on SQLite all of them
@@ -201,7 +200,7 @@ def expire_chat(services: Services, flow_id: UUID, chat_memory_id: UUID, chat_id
             return NOTHING
         now = clock.now(db)
         before = now - timedelta(days=flow.retain_days)
-        erased = message_log.expire_messages(db, chat, before, limit=MESSAGES)
+        erased = chat_deletion.expire_messages(db, chat, before, limit=MESSAGES)
         counts = {"chats": erased.chats, "chat_messages": erased.messages, "summaries": erased.summaries}
         receipts.add(db, Subject("flow", flow.user_id, flow_id, flow.retain_days), before, counts, now)
         return Deleted(counts, is_complete=erased.messages < MESSAGES)

@@ -15,7 +15,7 @@ from harness.rows import each_row
 from harness.waiting import PATIENCE
 
 from memorybase.auth import api_keys
-from memorybase.conversation.summarizers.job import SUMMARIZE
+from memorybase.conversation.session_memory.summaries import SUMMARIZE
 from memorybase.database import engine, postgresql
 from memorybase.embedding import usage
 from memorybase.models import ApiKey

@@ -7,8 +7,8 @@ from typing import Any
 from harness.api import Api
 
 from memorybase.caveats import MAX_QUERY_CHARS
+from memorybase.conversation.session_memory.summaries import SUMMARIZE
 from memorybase.conversation.session_memory.summary_job import make_summary
-from memorybase.conversation.summarizers.job import SUMMARIZE
 
 ASKED = {"flow_id": "support", "session_id": "s1"}
 

@@ -30,8 +30,8 @@ from harness.facts import add_fact, add_usage
 from memorybase.auth import api_keys
 from memorybase.conversation import Record
 from memorybase.conversation.session_memory import summaries
+from memorybase.conversation.session_memory.summaries import SUMMARIZE
 from memorybase.conversation.session_memory.summary_job import make_summary
-from memorybase.conversation.summarizers.job import SUMMARIZE
 from memorybase.database import clock
 from memorybase.database.engine import Database
 from memorybase.features.facts.models import Fact

@@ -18,8 +18,8 @@ from memorybase.conversation.context_lines import ContextLine
 from memorybase.conversation.context_report import ContextReport
 from memorybase.conversation.memory_use import record as uses
 from memorybase.conversation.session_memory.presets import FLOWX_5, FLOWX_6, TOKEN_BUFFER, WINDOW
+from memorybase.conversation.session_memory.summaries import SUMMARIZE
 from memorybase.conversation.session_memory.summary_job import make_summary
-from memorybase.conversation.summarizers.job import SUMMARIZE
 from memorybase.conversation.view.budget import MARK
 from memorybase.conversation.view.build import Draft
 from memorybase.errors import InvalidRequest, NotFound, SessionConflict, VectorStoreUnavailable

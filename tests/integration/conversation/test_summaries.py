@@ -20,11 +20,17 @@ from memorybase.conversation.context import ContextRequest, build_context
 from memorybase.conversation.history import session_reader
 from memorybase.conversation.memory_use import record as uses
 from memorybase.conversation.memory_use.provenance import ViewOrigin
-from memorybase.conversation.session_memory import summary_job
 from memorybase.conversation.session_memory.presets import FLOWX_5, TOKEN_BUFFER, SessionPreset
-from memorybase.conversation.session_memory.summaries import SummaryKey, delete_summary, get_summary, refresh_summary
+from memorybase.conversation.session_memory.summaries import (
+    SUMMARIZE,
+    SummaryKey,
+    delete_summary,
+    get_summary,
+    refresh_summary,
+)
 from memorybase.conversation.session_memory.summary_job import make_requested, make_summary
-from memorybase.conversation.summarizers.job import PAGE, SUMMARIZE
+from memorybase.conversation.summarizers import job
+from memorybase.conversation.summarizers.job import PAGE
 from memorybase.errors import EmbeddingFailed, NotFound, SummarizerUnavailable, SummaryRejected
 from memorybase.messages import NewMessage
 from memorybase.models import MemoryUse, SessionSummary
@@ -600,7 +606,7 @@ def test_concurrent_reads_and_workers_end_with_one_exact_summary(world: World) -
 def test_a_session_that_keeps_changing_is_not_summarized_all_the_time(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(summary_job, "WASTED_WAIT", 1e9)  # so that the attempt was long
+    monkeypatch.setattr(job, "WASTED_WAIT", 1e9)  # so that the attempt was long
     talk(world, 1, 2, 3, 4)
     read(world)
     pass_time(world, deadlines.NOTIFY_AFTER_SECONDS + 1)
@@ -613,7 +619,7 @@ def test_a_session_that_keeps_changing_is_not_summarized_all_the_time(
     assert world.sweep().done["summaries"] == 0, (
         "the first edit wasted an attempt, and the second must not start one at once"
     )
-    pass_time(world, summary_job.LONGEST_WAIT_SECONDS + 1)
+    pass_time(world, job.LONGEST_WAIT_SECONDS + 1)
     assert world.sweep().done["summaries"] == 1
     work(world, Scripted())
     assert row(world).text == "edited again|a1"

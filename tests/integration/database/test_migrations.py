@@ -3,9 +3,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
+from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
@@ -14,10 +16,11 @@ from harness.world import empty_world
 
 from memorybase import errors
 from memorybase.cli.doctor import DoctorContext, _database
-from memorybase.database import migrate, schema
+from memorybase.database import clock, migrate, schema
 from memorybase.database.engine import Database
-from memorybase.models import Base
+from memorybase.models import Base, Chat, ChatMemory, Flow, User
 from memorybase.operations import health
+from memorybase.queries import leased_work
 from memorybase.settings import Settings
 
 BEHIND = "The tables are at revision {}, which is older than this version. Run `memorybase migrate`."
@@ -230,3 +233,38 @@ def test_a_migration_prints_nothing_on_standard_output(database_url: str, capfd:
     migrate.check(database_url)
 
     assert capfd.readouterr().out == ""
+
+
+def test_a_chat_of_the_first_tables_is_summarized_under_a_lease(database_url: str, database: Database) -> None:
+    """0101 gives chats their lease; a version before may still write chats without it."""
+    migrate.upgrade(database_url, "0100")
+    columns = "id, flow_id, chat_memory_id, chat_id, last_seq, messages, tokens, trimmed_seq, head_seq, cut_seq"
+    columns += ", cut_revision, summary, summary_from_seq, summary_to_seq, notify_at, revision, created_at, updated_at"
+    flow_id, memory_id, now = uuid4(), uuid4(), "2026-01-01 00:00:00+00:00"
+
+    def add(chat_id: str) -> None:
+        ids = ", ".join(f"'{each.hex}'" for each in (uuid4(), flow_id, memory_id))
+        values = f"{ids}, '{chat_id}', 9, 9, 90, 0, 0, 0, 0, 'text', 1, 4, '{now}', 7, '{now}', '{now}'"
+        db.execute(sa.text(f"INSERT INTO chats ({columns}) VALUES ({values})"))
+
+    def row_of(chat_id: str) -> Chat:
+        return db.scalars(sa.select(Chat).where(Chat.chat_id == chat_id)).one()
+
+    with database.transaction() as db:
+        memory = {"id": memory_id, "node_id": "n", "name": "n", "options": {}, "revision": 1}
+        user = User(id=uuid4(), name="u", created_at=clock.now(db))
+        db.add_all([user, Flow(id=flow_id, user_id=user.id, name="f", created_at=clock.now(db))])
+        db.flush()
+        db.add(ChatMemory(flow_id=flow_id, created_at=clock.now(db), updated_at=clock.now(db), **memory))
+        db.flush()
+        add("before")
+    migrate.upgrade(database_url)
+    with database.transaction() as db:
+        add("beside")
+        for chat_id in ("before", "beside"):
+            row = row_of(chat_id)
+            assert (row.version, row.attempts, row.lease_until, row.summary) == (7, 0, None, "text")
+            claim = leased_work.claim(db, row, clock.now(db), timedelta(seconds=60))
+            assert claim is not None
+            assert leased_work.finish(db, claim, summary="next")
+            assert (row_of(chat_id).version, row_of(chat_id).notify_at) == (9, None)

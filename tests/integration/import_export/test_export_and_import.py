@@ -460,6 +460,7 @@ class TestImport:
             ("{", "line 2"),
             ("[]", "line 2"),
             ('{"type": "surprise"}', "line 2.type"),
+            ('{"type": []}', "line 2.type"),
             ('{"type": "export", "format": 2}', "line 2.format"),
             ('{"type": "flow", "id": "x", "name": 3}', "line 2.name"),
             ('{"type": "flow", "id": null, "name": "n"}', "line 2.id"),

@@ -17,9 +17,9 @@ from integration.quotas.conftest import Limited
 
 from memorybase import errors
 from memorybase.auth import api_keys
-from memorybase.conversation.chat_memory import memories, message_log
-from memorybase.conversation.chat_memory.config import ChatMemoryConfig
-from memorybase.conversation.chat_memory.memories import ChatSelector, MemoryKey
+from memorybase.features.splox import memories, message_log
+from memorybase.features.splox.config import ChatMemoryConfig
+from memorybase.features.splox.memories import ChatSelector, MemoryKey
 from memorybase.models import QuotaCounter, QuotaEndUser
 from memorybase.queries import quota_counters
 from memorybase.quotas import counting

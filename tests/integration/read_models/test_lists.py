@@ -13,12 +13,12 @@ from harness.world import World
 
 from memorybase import errors
 from memorybase.conversation import Record, build_view
-from memorybase.conversation.chat_memory import memories, message_log
-from memorybase.conversation.chat_memory.config import ChatMemoryConfig
-from memorybase.conversation.chat_memory.memories import ChatSelector, MemoryKey
 from memorybase.conversation.memory_use import record
 from memorybase.conversation.memory_use.provenance import ViewOrigin
 from memorybase.database.paging import Page, PageRequest
+from memorybase.features.splox import memories, message_log
+from memorybase.features.splox.config import ChatMemoryConfig
+from memorybase.features.splox.memories import ChatSelector, MemoryKey
 from memorybase.memory_bases import regenerate
 from memorybase.models import Capture, MemoryBase, Run, Session
 from memorybase.queries import session_lists

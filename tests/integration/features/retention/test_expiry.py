@@ -21,8 +21,8 @@ from harness.world import World
 from memorybase import errors
 from memorybase.conversation import Record
 from memorybase.conversation.session_memory import summaries
+from memorybase.conversation.session_memory.summaries import SUMMARIZE
 from memorybase.conversation.session_memory.summary_job import make_summary
-from memorybase.conversation.summarizers.job import SUMMARIZE
 from memorybase.database import clock
 from memorybase.database.paging import PageRequest
 from memorybase.features.lab import labels

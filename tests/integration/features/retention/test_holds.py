@@ -17,7 +17,6 @@ from harness.world import World
 
 import memorybase.deletions
 from memorybase import errors
-from memorybase.conversation.chat_memory import memories, message_log
 from memorybase.conversation.history import node_executions
 from memorybase.conversation.memory_use.given import Given, GivenSource, record_given
 from memorybase.conversation.memory_use.record import run_memory
@@ -25,6 +24,7 @@ from memorybase.database import clock
 from memorybase.database.paging import PageRequest
 from memorybase.features.retention import holds, passes
 from memorybase.features.retention.holds import HoldView
+from memorybase.features.splox import memories, message_log
 from memorybase.ids import CallerId
 from memorybase.models import ChatRecord, MemoryUse, NodeExecution, PlannedDeletion, RestorableMessage
 from memorybase.sessions import deletion as session_deletion

@@ -1844,362 +1844,6 @@ class AsyncOperations(AsyncTransport):
         call = Call("GET", f"/flows/{segment(flow_id, 'flow_id')}/runs/{segment(run_id, 'run_id')}/story")
         return await self._call(call, models.RunStory)
 
-    def list_chat_memories(
-        self,
-        flow_id: str | UUID,
-        *,
-        page: int | None = None,
-        size: int | None = None,
-        offset: int | None = None,
-        cursor: str | None = None,
-    ) -> AsyncListing[models.ChatMemoryView, models.Page[models.ChatMemoryView]]:
-        """List the chat memories of a flow, oldest first.
-
-        flow_id: A UUID, or the id that the caller chose.
-        page: Number of the page, from 1. Not together with `cursor`.
-        size: Maximum items of a page.
-        offset: Added to the position where the page starts.
-        cursor: next_cursor of the previous page; stable under changes.
-        """
-        call = Call(
-            "GET",
-            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories",
-            params={"page": page, "size": size, "offset": offset, "cursor": cursor},
-        )
-        return self._listing(call, models.Page[models.ChatMemoryView])
-
-    async def get_chat_memory(self, flow_id: str | UUID, node_id: str | UUID) -> models.ChatMemoryView:
-        """Read a chat memory.
-
-        flow_id: A UUID, or the id that the caller chose.
-        node_id: The node of the flow, named by the caller.
-        """
-        call = Call("GET", f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}")
-        return await self._call(call, models.ChatMemoryView)
-
-    async def put_chat_memory(
-        self,
-        flow_id: str | UUID,
-        node_id: str | UUID,
-        *,
-        name: str,
-        chat_id: str | UUID,
-        user_message_content: str | None = None,
-        limit_type: Literal["messages", "tokens"] | None = None,
-        trim_strategy: Literal["drop_oldest", "drop_middle"] | None = None,
-        clear_tool_results: bool | None = None,
-        enable_summarization: bool | None = None,
-        summarize_prompt: str | None = None,
-        use_predefined_messages: bool | None = None,
-        predefined_messages: Sequence[models.PredefinedMessageInput | Mapping[str, Any]] | None = None,
-        trim_mode: Literal["continuous", "threshold"] | None = None,
-        max_messages: int | None = None,
-        threshold_trigger: int | None = None,
-        threshold_target: int | None = None,
-        max_images: int | None = None,
-        max_tokens: int | None = None,
-        min_messages: int | None = None,
-        pin_predefined: bool | None = None,
-        keep_first: int | None = None,
-    ) -> models.ChatMemoryView:
-        """Create the chat memory of a node (201) or change its configuration (200). Its chats are kept.
-
-        flow_id: A UUID, or the id that the caller chose.
-        node_id: The node of the flow, named by the caller.
-        name: The name, for people.
-        chat_id: Template of the chat id, such as user-{{ start.user_id }}.
-        user_message_content: Template of user messages.
-        limit_type: What limits a view: a number of messages or of tokens.
-        trim_strategy: What is dropped first: `drop_oldest`, or `drop_middle`, which keeps the first messages
-        and the newest.
-        clear_tool_results: Whether results of tools are emptied, except those of the current turn.
-        enable_summarization: Whether a summary replaces what the limits leave out.
-        summarize_prompt: The instruction for summaries.
-        use_predefined_messages: Whether views begin with the predefined messages.
-        predefined_messages: Messages shown before the history.
-        trim_mode: For limit_type messages.
-        max_messages: Messages that continuous trimming keeps.
-        threshold_trigger: Trims at this many messages.
-        threshold_target: Messages kept then; below the trigger.
-        max_images: Maximum images that are sent, newest first; others are replaced by their name.
-        max_tokens: Maximum tokens.
-        min_messages: Newest messages kept beyond max_tokens.
-        pin_predefined: Never trim predefined messages; they still count.
-        keep_first: First messages kept by drop_middle; by default the predefined ones, at least 2.
-        """
-        call = Call(
-            "PUT",
-            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}",
-            content=json_of(
-                {
-                    "name": name,
-                    "chat_id": chat_id,
-                    "user_message_content": user_message_content,
-                    "limit_type": limit_type,
-                    "trim_strategy": trim_strategy,
-                    "clear_tool_results": clear_tool_results,
-                    "enable_summarization": enable_summarization,
-                    "summarize_prompt": summarize_prompt,
-                    "use_predefined_messages": use_predefined_messages,
-                    "predefined_messages": predefined_messages,
-                    "trim_mode": trim_mode,
-                    "max_messages": max_messages,
-                    "threshold_trigger": threshold_trigger,
-                    "threshold_target": threshold_target,
-                    "max_images": max_images,
-                    "max_tokens": max_tokens,
-                    "min_messages": min_messages,
-                    "pin_predefined": pin_predefined,
-                    "keep_first": keep_first,
-                }
-            ),
-        )
-        return await self._call(call, models.ChatMemoryView)
-
-    async def delete_chat_memory(self, flow_id: str | UUID, node_id: str | UUID) -> None:
-        """Delete a chat memory with all its chats.
-
-        flow_id: A UUID, or the id that the caller chose.
-        node_id: The node of the flow, named by the caller.
-        """
-        call = Call("DELETE", f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}")
-        await self._call_empty(call)
-
-    def list_chats(
-        self,
-        flow_id: str | UUID,
-        node_id: str | UUID,
-        *,
-        end_user_id: str | UUID | None = None,
-        page: int | None = None,
-        size: int | None = None,
-        offset: int | None = None,
-        cursor: str | None = None,
-    ) -> AsyncListing[models.ChatView, models.Page[models.ChatView]]:
-        """List chats, oldest first. `messages` and `tokens` count the whole log.
-
-        flow_id: A UUID, or the id that the caller chose.
-        node_id: The node of the flow, named by the caller.
-        end_user_id: The person that sessions or chats belong to; only what belongs to them.
-        page: Number of the page, from 1. Not together with `cursor`.
-        size: Maximum items of a page.
-        offset: Added to the position where the page starts.
-        cursor: next_cursor of the previous page; stable under changes.
-        """
-        call = Call(
-            "GET",
-            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/chats",
-            params={"end_user_id": end_user_id, "page": page, "size": size, "offset": offset, "cursor": cursor},
-        )
-        return self._listing(call, models.Page[models.ChatView])
-
-    def list_chat_messages(
-        self,
-        flow_id: str | UUID,
-        node_id: str | UUID,
-        *,
-        chat_id: str | UUID,
-        limit: int | None = None,
-        offset: int | None = None,
-        cursor: str | None = None,
-    ) -> AsyncListing[models.ChatMessageView, models.ChatPage]:
-        """List messages as they are stored, oldest first.
-
-        flow_id: A UUID, or the id that the caller chose.
-        node_id: The node of the flow, named by the caller.
-        chat_id: The chat's id, chosen by the caller.
-        limit: Maximum messages to return.
-        offset: Position of the first message; default: the latest messages.
-        cursor: next_cursor of the previous page.
-        """
-        call = Call(
-            "GET",
-            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/messages",
-            params={"chat_id": chat_id, "limit": limit, "offset": offset, "cursor": cursor},
-        )
-        return self._listing(call, models.ChatPage, size_name="limit")
-
-    async def post_chat_messages(
-        self,
-        flow_id: str | UUID,
-        node_id: str | UUID,
-        *,
-        messages: Sequence[
-            models.OpenAIMessage
-            | Mapping[str, Any]
-            | models.LangflowMessage
-            | models.LangChainMessage
-            | models.LangChainDump
-        ],
-        idempotency_key: str | None = None,
-        chat_id: str | UUID | None = None,
-        variables: Mapping[str, Any] | None = None,
-        run_id: str | UUID | None = None,
-        end_user_id: str | UUID | None = None,
-    ) -> models.Posted:
-        """Append messages to a chat: 201, or 200 if all are stored already. A worker makes a summary if one is
-        due.
-
-        flow_id: A UUID, or the id that the caller chose.
-        node_id: The node of the flow, named by the caller.
-        messages: Messages in order, in the formats of a capture: {role, content?, id?, files?, tool_calls?,
-        tool_call_id?, name?}
-        idempotency_key: A random string, new for each request and the same in its repetitions, which get the
-        first answer.
-        chat_id: The chat; without it, the memory's template makes the id from `variables`.
-        variables: Values for the templates of the chat memory: nodes of the flow by name, with their fields.
-        run_id: The run that writes the messages: a UUID or any string.
-        end_user_id: The person that the chat belongs to.
-        """
-        call = Call(
-            "POST",
-            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/messages",
-            content=json_of(
-                with_message_ids(
-                    {
-                        "messages": messages,
-                        "chat_id": chat_id,
-                        "variables": variables,
-                        "run_id": run_id,
-                        "end_user_id": end_user_id,
-                    }
-                )
-            ),
-            idempotency_key=idempotency_key,
-        )
-        return await self._call(call, models.Posted)
-
-    async def delete_chat_messages(
-        self,
-        flow_id: str | UUID,
-        node_id: str | UUID,
-        *,
-        chat_id: str | UUID,
-        mode: Literal["latest_request", "all"],
-        roles: Sequence[Literal["user", "assistant"]],
-        idempotency_key: str | None = None,
-    ) -> models.Deleted:
-        """Delete messages of these roles: those of the last request that wrote, or all. Both roles select every
-        message.
-
-        flow_id: A UUID, or the id that the caller chose.
-        node_id: The node of the flow, named by the caller.
-        chat_id: The chat's id, chosen by the caller.
-        mode: `latest_request`: what the latest run wrote; `all`: every message.
-        roles: Delete messages of these roles; both of them select every message.
-        idempotency_key: A random string, new for each request and the same in its repetitions, which get the
-        first answer. Default: a new one for each call.
-        """
-        call = Call(
-            "DELETE",
-            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/messages",
-            params={"chat_id": chat_id, "mode": mode, "roles": roles},
-            idempotency_key=idempotency_key or new_key(),
-        )
-        return await self._call(call, models.Deleted)
-
-    async def view_chat(
-        self,
-        flow_id: str | UUID,
-        node_id: str | UUID,
-        *,
-        chat_id: str | UUID | None = None,
-        variables: Mapping[str, Any] | None = None,
-        run_id: str | UUID | None = None,
-        align: Literal["none", "user_first", "strict"] | None = None,
-        format: Literal["openai", "langchain", "text"] | None = None,
-        model: str | None = None,
-    ) -> models.ViewAnswer:
-        """Build the messages of a chat for a model. With `run_id` the memory use is recorded.
-
-        flow_id: A UUID, or the id that the caller chose.
-        node_id: The node of the flow, named by the caller.
-        chat_id: The chat; without it, the memory's template makes the id from `variables`.
-        variables: Values for the templates of the chat memory: nodes of the flow by name, with their fields.
-        run_id: The current run; its own messages are left out.
-        align: Which messages to drop or to join, as the model's provider demands: `none`; `user_first`, nothing
-        before the first question; `strict`, also no empty messages and no two neighbors of one role.
-        format: Format of `messages`: `openai` or `langchain`; `text` if only `text` is read.
-        model: The model that reads the messages; it decides the token counter and whether calls come with their
-        reasoning.
-        """
-        call = Call(
-            "POST",
-            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/view",
-            content=json_of(
-                {
-                    "chat_id": chat_id,
-                    "variables": variables,
-                    "run_id": run_id,
-                    "align": align,
-                    "format": format,
-                    "model": model,
-                }
-            ),
-        )
-        return await self._call(call, models.ViewAnswer)
-
-    async def trim_chat(
-        self, flow_id: str | UUID, node_id: str | UUID, *, chat_id: str | UUID, max_messages: int | None = None
-    ) -> models.Trimmed:
-        """Trim a chat to its newest messages in every view. The log keeps all messages.
-
-        flow_id: A UUID, or the id that the caller chose.
-        node_id: The node of the flow, named by the caller.
-        chat_id: The chat's id, chosen by the caller.
-        max_messages: Number of newest messages that views still show.
-        """
-        call = Call(
-            "POST",
-            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/trim",
-            content=json_of({"chat_id": chat_id, "max_messages": max_messages}),
-        )
-        return await self._call(call, models.Trimmed)
-
-    async def summarize_chat(
-        self,
-        flow_id: str | UUID,
-        node_id: str | UUID,
-        *,
-        chat_id: str | UUID,
-        idempotency_key: str | None = None,
-        keep_last_n: int | None = None,
-        summarize_prompt: str | None = None,
-    ) -> models.Trimmed:
-        """Replace all but the newest messages by a summary in every view. The log keeps all messages.
-
-        flow_id: A UUID, or the id that the caller chose.
-        node_id: The node of the flow, named by the caller.
-        chat_id: The chat's id, chosen by the caller.
-        idempotency_key: A random string, new for each request and the same in its repetitions, which get the
-        first answer. Default: a new one for each call.
-        keep_last_n: Number of newest messages to keep verbatim.
-        summarize_prompt: The instruction for this summary; by default that of the chat memory.
-        """
-        call = Call(
-            "POST",
-            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/summarize",
-            content=json_of({"chat_id": chat_id, "keep_last_n": keep_last_n, "summarize_prompt": summarize_prompt}),
-            idempotency_key=idempotency_key or new_key(),
-        )
-        return await self._call(call, models.Trimmed)
-
-    def export_chats(
-        self, flow_id: str | UUID, node_id: str | UUID, *, chat_id: str | UUID | None = None
-    ) -> AsyncStream[dict[str, Any]]:
-        """Export a chat memory, its chats and messages as JSON lines. A complete export ends with an `end` line.
-
-        flow_id: A UUID, or the id that the caller chose.
-        node_id: The node of the flow, named by the caller.
-        chat_id: Export only this chat.
-        """
-        call = Call(
-            "GET",
-            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/export",
-            params={"chat_id": chat_id},
-        )
-        return self._lines(call)
-
     async def search_memory_base(
         self,
         memory_base_id: str | UUID,
@@ -3106,6 +2750,362 @@ class AsyncOperations(AsyncTransport):
         """
         call = Call("POST", f"/memories/{segment(memory_base_id, 'memory_base_id')}/map")
         return await self._call(call, models.MapView)
+
+    def list_chat_memories(
+        self,
+        flow_id: str | UUID,
+        *,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncListing[models.ChatMemoryView, models.Page[models.ChatMemoryView]]:
+        """List the chat memories of a flow, oldest first.
+
+        flow_id: A UUID, or the id that the caller chose.
+        page: Number of the page, from 1. Not together with `cursor`.
+        size: Maximum items of a page.
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        """
+        call = Call(
+            "GET",
+            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories",
+            params={"page": page, "size": size, "offset": offset, "cursor": cursor},
+        )
+        return self._listing(call, models.Page[models.ChatMemoryView])
+
+    async def get_chat_memory(self, flow_id: str | UUID, node_id: str | UUID) -> models.ChatMemoryView:
+        """Read a chat memory.
+
+        flow_id: A UUID, or the id that the caller chose.
+        node_id: The node of the flow, named by the caller.
+        """
+        call = Call("GET", f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}")
+        return await self._call(call, models.ChatMemoryView)
+
+    async def put_chat_memory(
+        self,
+        flow_id: str | UUID,
+        node_id: str | UUID,
+        *,
+        name: str,
+        chat_id: str | UUID,
+        user_message_content: str | None = None,
+        limit_type: Literal["messages", "tokens"] | None = None,
+        trim_strategy: Literal["drop_oldest", "drop_middle"] | None = None,
+        clear_tool_results: bool | None = None,
+        enable_summarization: bool | None = None,
+        summarize_prompt: str | None = None,
+        use_predefined_messages: bool | None = None,
+        predefined_messages: Sequence[models.PredefinedMessageInput | Mapping[str, Any]] | None = None,
+        trim_mode: Literal["continuous", "threshold"] | None = None,
+        max_messages: int | None = None,
+        threshold_trigger: int | None = None,
+        threshold_target: int | None = None,
+        max_images: int | None = None,
+        max_tokens: int | None = None,
+        min_messages: int | None = None,
+        pin_predefined: bool | None = None,
+        keep_first: int | None = None,
+    ) -> models.ChatMemoryView:
+        """Create the chat memory of a node (201) or change its configuration (200). Its chats are kept.
+
+        flow_id: A UUID, or the id that the caller chose.
+        node_id: The node of the flow, named by the caller.
+        name: The name, for people.
+        chat_id: Template of the chat id, such as user-{{ start.user_id }}.
+        user_message_content: Template of user messages.
+        limit_type: What limits a view: a number of messages or of tokens.
+        trim_strategy: What is dropped first: `drop_oldest`, or `drop_middle`, which keeps the first messages
+        and the newest.
+        clear_tool_results: Whether results of tools are emptied, except those of the current turn.
+        enable_summarization: Whether a summary replaces what the limits leave out.
+        summarize_prompt: The instruction for summaries.
+        use_predefined_messages: Whether views begin with the predefined messages.
+        predefined_messages: Messages shown before the history.
+        trim_mode: For limit_type messages.
+        max_messages: Messages that continuous trimming keeps.
+        threshold_trigger: Trims at this many messages.
+        threshold_target: Messages kept then; below the trigger.
+        max_images: Maximum images that are sent, newest first; others are replaced by their name.
+        max_tokens: Maximum tokens.
+        min_messages: Newest messages kept beyond max_tokens.
+        pin_predefined: Never trim predefined messages; they still count.
+        keep_first: First messages kept by drop_middle; by default the predefined ones, at least 2.
+        """
+        call = Call(
+            "PUT",
+            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}",
+            content=json_of(
+                {
+                    "name": name,
+                    "chat_id": chat_id,
+                    "user_message_content": user_message_content,
+                    "limit_type": limit_type,
+                    "trim_strategy": trim_strategy,
+                    "clear_tool_results": clear_tool_results,
+                    "enable_summarization": enable_summarization,
+                    "summarize_prompt": summarize_prompt,
+                    "use_predefined_messages": use_predefined_messages,
+                    "predefined_messages": predefined_messages,
+                    "trim_mode": trim_mode,
+                    "max_messages": max_messages,
+                    "threshold_trigger": threshold_trigger,
+                    "threshold_target": threshold_target,
+                    "max_images": max_images,
+                    "max_tokens": max_tokens,
+                    "min_messages": min_messages,
+                    "pin_predefined": pin_predefined,
+                    "keep_first": keep_first,
+                }
+            ),
+        )
+        return await self._call(call, models.ChatMemoryView)
+
+    async def delete_chat_memory(self, flow_id: str | UUID, node_id: str | UUID) -> None:
+        """Delete a chat memory with all its chats.
+
+        flow_id: A UUID, or the id that the caller chose.
+        node_id: The node of the flow, named by the caller.
+        """
+        call = Call("DELETE", f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}")
+        await self._call_empty(call)
+
+    def list_chats(
+        self,
+        flow_id: str | UUID,
+        node_id: str | UUID,
+        *,
+        end_user_id: str | UUID | None = None,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncListing[models.ChatView, models.Page[models.ChatView]]:
+        """List chats, oldest first. `messages` and `tokens` count the whole log.
+
+        flow_id: A UUID, or the id that the caller chose.
+        node_id: The node of the flow, named by the caller.
+        end_user_id: The person that sessions or chats belong to; only what belongs to them.
+        page: Number of the page, from 1. Not together with `cursor`.
+        size: Maximum items of a page.
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        """
+        call = Call(
+            "GET",
+            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/chats",
+            params={"end_user_id": end_user_id, "page": page, "size": size, "offset": offset, "cursor": cursor},
+        )
+        return self._listing(call, models.Page[models.ChatView])
+
+    def list_chat_messages(
+        self,
+        flow_id: str | UUID,
+        node_id: str | UUID,
+        *,
+        chat_id: str | UUID,
+        limit: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncListing[models.ChatMessageView, models.ChatPage]:
+        """List messages as they are stored, oldest first.
+
+        flow_id: A UUID, or the id that the caller chose.
+        node_id: The node of the flow, named by the caller.
+        chat_id: The chat's id, chosen by the caller.
+        limit: Maximum messages to return.
+        offset: Position of the first message; default: the latest messages.
+        cursor: next_cursor of the previous page.
+        """
+        call = Call(
+            "GET",
+            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/messages",
+            params={"chat_id": chat_id, "limit": limit, "offset": offset, "cursor": cursor},
+        )
+        return self._listing(call, models.ChatPage, size_name="limit")
+
+    async def post_chat_messages(
+        self,
+        flow_id: str | UUID,
+        node_id: str | UUID,
+        *,
+        messages: Sequence[
+            models.OpenAIMessage
+            | Mapping[str, Any]
+            | models.LangflowMessage
+            | models.LangChainMessage
+            | models.LangChainDump
+        ],
+        idempotency_key: str | None = None,
+        chat_id: str | UUID | None = None,
+        variables: Mapping[str, Any] | None = None,
+        run_id: str | UUID | None = None,
+        end_user_id: str | UUID | None = None,
+    ) -> models.Posted:
+        """Append messages to a chat: 201, or 200 if all are stored already. A worker makes a summary if one is
+        due.
+
+        flow_id: A UUID, or the id that the caller chose.
+        node_id: The node of the flow, named by the caller.
+        messages: Messages in order, in the formats of a capture: {role, content?, id?, files?, tool_calls?,
+        tool_call_id?, name?}
+        idempotency_key: A random string, new for each request and the same in its repetitions, which get the
+        first answer.
+        chat_id: The chat; without it, the memory's template makes the id from `variables`.
+        variables: Values for the templates of the chat memory: nodes of the flow by name, with their fields.
+        run_id: The run that writes the messages: a UUID or any string.
+        end_user_id: The person that the chat belongs to.
+        """
+        call = Call(
+            "POST",
+            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/messages",
+            content=json_of(
+                with_message_ids(
+                    {
+                        "messages": messages,
+                        "chat_id": chat_id,
+                        "variables": variables,
+                        "run_id": run_id,
+                        "end_user_id": end_user_id,
+                    }
+                )
+            ),
+            idempotency_key=idempotency_key,
+        )
+        return await self._call(call, models.Posted)
+
+    async def delete_chat_messages(
+        self,
+        flow_id: str | UUID,
+        node_id: str | UUID,
+        *,
+        chat_id: str | UUID,
+        mode: Literal["latest_request", "all"],
+        roles: Sequence[Literal["user", "assistant"]],
+        idempotency_key: str | None = None,
+    ) -> models.Deleted:
+        """Delete messages of these roles: those of the last request that wrote, or all. Both roles select every
+        message.
+
+        flow_id: A UUID, or the id that the caller chose.
+        node_id: The node of the flow, named by the caller.
+        chat_id: The chat's id, chosen by the caller.
+        mode: `latest_request`: what the latest run wrote; `all`: every message.
+        roles: Delete messages of these roles; both of them select every message.
+        idempotency_key: A random string, new for each request and the same in its repetitions, which get the
+        first answer. Default: a new one for each call.
+        """
+        call = Call(
+            "DELETE",
+            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/messages",
+            params={"chat_id": chat_id, "mode": mode, "roles": roles},
+            idempotency_key=idempotency_key or new_key(),
+        )
+        return await self._call(call, models.Deleted)
+
+    async def view_chat(
+        self,
+        flow_id: str | UUID,
+        node_id: str | UUID,
+        *,
+        chat_id: str | UUID | None = None,
+        variables: Mapping[str, Any] | None = None,
+        run_id: str | UUID | None = None,
+        align: Literal["none", "user_first", "strict"] | None = None,
+        format: Literal["openai", "langchain", "text"] | None = None,
+        model: str | None = None,
+    ) -> models.ViewAnswer:
+        """Build the messages of a chat for a model. With `run_id` the memory use is recorded.
+
+        flow_id: A UUID, or the id that the caller chose.
+        node_id: The node of the flow, named by the caller.
+        chat_id: The chat; without it, the memory's template makes the id from `variables`.
+        variables: Values for the templates of the chat memory: nodes of the flow by name, with their fields.
+        run_id: The current run; its own messages are left out.
+        align: Which messages to drop or to join, as the model's provider demands: `none`; `user_first`, nothing
+        before the first question; `strict`, also no empty messages and no two neighbors of one role.
+        format: Format of `messages`: `openai` or `langchain`; `text` if only `text` is read.
+        model: The model that reads the messages; it decides the token counter and whether calls come with their
+        reasoning.
+        """
+        call = Call(
+            "POST",
+            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/view",
+            content=json_of(
+                {
+                    "chat_id": chat_id,
+                    "variables": variables,
+                    "run_id": run_id,
+                    "align": align,
+                    "format": format,
+                    "model": model,
+                }
+            ),
+        )
+        return await self._call(call, models.ViewAnswer)
+
+    async def trim_chat(
+        self, flow_id: str | UUID, node_id: str | UUID, *, chat_id: str | UUID, max_messages: int | None = None
+    ) -> models.Trimmed:
+        """Trim a chat to its newest messages in every view. The log keeps all messages.
+
+        flow_id: A UUID, or the id that the caller chose.
+        node_id: The node of the flow, named by the caller.
+        chat_id: The chat's id, chosen by the caller.
+        max_messages: Number of newest messages that views still show.
+        """
+        call = Call(
+            "POST",
+            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/trim",
+            content=json_of({"chat_id": chat_id, "max_messages": max_messages}),
+        )
+        return await self._call(call, models.Trimmed)
+
+    async def summarize_chat(
+        self,
+        flow_id: str | UUID,
+        node_id: str | UUID,
+        *,
+        chat_id: str | UUID,
+        idempotency_key: str | None = None,
+        keep_last_n: int | None = None,
+        summarize_prompt: str | None = None,
+    ) -> models.Trimmed:
+        """Replace all but the newest messages by a summary in every view. The log keeps all messages.
+
+        flow_id: A UUID, or the id that the caller chose.
+        node_id: The node of the flow, named by the caller.
+        chat_id: The chat's id, chosen by the caller.
+        idempotency_key: A random string, new for each request and the same in its repetitions, which get the
+        first answer. Default: a new one for each call.
+        keep_last_n: Number of newest messages to keep verbatim.
+        summarize_prompt: The instruction for this summary; by default that of the chat memory.
+        """
+        call = Call(
+            "POST",
+            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/summarize",
+            content=json_of({"chat_id": chat_id, "keep_last_n": keep_last_n, "summarize_prompt": summarize_prompt}),
+            idempotency_key=idempotency_key or new_key(),
+        )
+        return await self._call(call, models.Trimmed)
+
+    def export_chats(
+        self, flow_id: str | UUID, node_id: str | UUID, *, chat_id: str | UUID | None = None
+    ) -> AsyncStream[dict[str, Any]]:
+        """Export a chat memory, its chats and messages as JSON lines. A complete export ends with an `end` line.
+
+        flow_id: A UUID, or the id that the caller chose.
+        node_id: The node of the flow, named by the caller.
+        chat_id: Export only this chat.
+        """
+        call = Call(
+            "GET",
+            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/export",
+            params={"chat_id": chat_id},
+        )
+        return self._lines(call)
 
     async def receive_traces(
         self, flow_id: str | UUID, *, resourceSpans: Sequence[models.ResourceSpans | Mapping[str, Any]] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 import pytest
@@ -15,15 +15,15 @@ from harness.world import World
 
 from memorybase import errors
 from memorybase.conversation import Record, View, build_view
-from memorybase.conversation.chat_memory import message_log
-from memorybase.conversation.chat_memory.memories import ChatSelector, MemoryKey, get_memory, list_memories
-from memorybase.conversation.chat_memory.nodes import AddMemory, ChatMemory, DeleteMemory, FlowRef, GetMemoryData
-from memorybase.conversation.chat_memory.summaries import make_due, summarize_due
-from memorybase.conversation.chat_memory.views import record_of
 from memorybase.conversation.memory_use import record as uses
-from memorybase.conversation.summarizers.job import SUMMARIZE
+from memorybase.conversation.summarizers import job
 from memorybase.database.paging import PageRequest
 from memorybase.errors import InvalidRequest
+from memorybase.features.splox import message_log
+from memorybase.features.splox.memories import ChatSelector, MemoryKey, get_memory, list_memories
+from memorybase.features.splox.nodes import AddMemory, ChatMemory, DeleteMemory, FlowRef, GetMemoryData
+from memorybase.features.splox.summaries import SUMMARIZE, make_due, summarize_due
+from memorybase.features.splox.views import record_of
 from memorybase.models import Chat, ChatRecord
 from memorybase.operations import sweeper
 from memorybase.queries import chats
@@ -31,6 +31,8 @@ from memorybase.queries.messages import MessageQuery
 from memorybase.read_models import sessions
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
+from worker import tasks
+from worker.process import Watchdog, WorkerProcess
 
 CHAT = "{{ start.chat_id }}"
 VARIABLES = {"start": {"chat_id": "c", "text": "hello"}}
@@ -580,6 +582,55 @@ def test_a_summary_is_made_after_its_notification_or_worker_was_lost(world: Worl
     overdue(world)
     world.sweep()
     assert worker(world, notes) == []
+
+
+def test_a_worker_takes_the_task_of_a_chats_summary(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    process = WorkerProcess(
+        services=world.services, owner="worker-1", watchdog=Watchdog(60), heartbeat=cast("Any", None)
+    )
+    monkeypatch.setattr(tasks, "this_process", lambda: process)
+    node = memory(world, max_messages=3, enable_summarization=True)
+    node.add([{"role": "user", "content": f"Fact {n} is told."} for n in range(10)], chat_id="c")
+    task = tasks.app.tasks[SUMMARIZE.name]
+    assert world.queue.drain_task(SUMMARIZE, lambda each: task(**{SUMMARIZE.argument: str(each)})) == 1
+    assert "Fact 1" in seen(node)[0]
+    assert len(seen(node)) == 4
+
+
+def test_one_worker_at_a_time_makes_a_summary(world: World) -> None:
+    node = memory(world, max_messages=3, enable_summarization=True)
+    node.add(m(*range(1, 11)), chat_id="c")
+    (chat,), other = chats_of(world), Notes()
+    notes = Notes(meanwhile=lambda: make_due(world.services, chat.id, other))
+    assert worker(world, notes) == [True]
+    assert (len(notes.asked), other.asked) == (1, [])
+
+
+def test_a_rejected_summary_is_tried_again_and_then_waits_for_a_write(world: World) -> None:
+    class Rejecting(Notes):
+        def summarize(self, previous: str | None, records: Sequence[Record], prompt: str | None = None) -> str:
+            super().summarize(previous, records, prompt)
+            raise errors.SummaryRejected
+
+    notes = Rejecting()
+    node = memory(world, max_messages=3, enable_summarization=True)
+    node.add(m(*range(1, 11)), chat_id="c")
+    for _ in range(5):
+        worker(world, notes)
+        overdue(world)
+        world.sweep()
+    assert len(notes.asked) == job.MAX_ATTEMPTS
+    node.add(m(11), chat_id="c")
+    assert worker(world, Notes()) == [True]
+
+
+def test_a_request_for_a_summary_is_not_repeated_for_a_workers_claim(world: World) -> None:
+    notes = Notes(meanwhile=lambda: worker(world, Notes(fails=1)))
+    node = memory(world, max_messages=3, enable_summarization=True)
+    node.add(m(*range(1, 11)), chat_id="c")
+    node._summarizer = notes
+    assert node.summarize("c", keep_last_n=2).summary == "+".join(f"m{n}" for n in range(1, 9))
+    assert len(notes.asked) == 1
 
 
 def test_messages_written_during_summarization_are_summarized_next(world: World) -> None:

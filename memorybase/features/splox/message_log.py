@@ -6,23 +6,13 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, get_args
 from uuid import UUID, uuid4, uuid5
 
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import deletions, errors, messages
-from memorybase.conversation.chat_memory.config import ChatMemoryConfig
-from memorybase.conversation.chat_memory.memories import (
-    ChatSelector,
-    MemoryKey,
-    checked_chat_id,
-    config_of,
-    require_memory,
-)
-from memorybase.conversation.chat_memory.templates import render
-from memorybase.conversation.chat_memory.views import message_fields, read_view, store_cut
 from memorybase.conversation.view.files import FileRef
 from memorybase.conversation.view.records import Record, call_ids
 from memorybase.conversation.view.token_counters import counter_for
@@ -31,20 +21,30 @@ from memorybase.database import clock
 from memorybase.database.paging import MAX_INTEGER, MAX_SIZE, MAX_SKIP
 from memorybase.deletions import OfChat
 from memorybase.described import Content, CounterName, CreatedAt, ExternalId, Id, Metadata, Seq, SpeakerRole
+from memorybase.features.splox.config import ChatMemoryConfig
+from memorybase.features.splox.memories import (
+    ChatSelector,
+    MemoryKey,
+    checked_chat_id,
+    config_of,
+    require_memory,
+)
+from memorybase.features.splox.templates import render
+from memorybase.features.splox.views import message_fields, read_view, store_cut
 from memorybase.ids import CallerId
 from memorybase.messages import NewMessage
 from memorybase.models import Chat, ChatMemory, ChatRecord
-from memorybase.queries import chats, memory_uses
+from memorybase.queries import chats
 from memorybase.queries.chats import DeletedRecord
 from memorybase.queries.ownership import not_found
 from memorybase.quotas.bounds import Caller
 from memorybase.quotas.charges import charge_messages, charged
 from memorybase.services import Services
+from memorybase.sessions import chat_deletion
 
 DeletedRole = Literal["user", "assistant"]
 DeleteMode = Literal["latest_request", "all"]
 
-ERASE_PAGE = 200  # chats looked up at once
 _CURSOR = re.compile(r"(before|after):(\d{1,19})")
 
 
@@ -105,14 +105,6 @@ class ChatPage:
     next_cursor: Annotated[
         str | None, Field(description="Send it as `cursor` to get the next page; null on the last one.")
     ] = None
-
-
-class ErasedChats(NamedTuple):
-    """Numbers of chats, messages and summaries that were erased."""
-
-    chats: int
-    messages: int
-    summaries: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,7 +368,7 @@ def delete_messages(
             return Deleted([], 0)
         deletions.check(db, services, key.user_id, OfChat(key.flow_id, chat.end_user_id))
         records = _delete(db, chat, mode, set(roles))
-        _after_deletion(db, chat, records)
+        chat_deletion.after_deletion(db, chat, records)
         deleted = Deleted([record.message_id for record in records], chat.messages)
         if before_commit is not None:
             before_commit(db, deleted)
@@ -407,66 +399,3 @@ def _delete(db: OrmSession, chat: Chat, mode: DeleteMode, roles: set[DeletedRole
         ids = call_ids(Record(id="", seq=0, role="assistant", tool_calls=tool_calls))
         deleted += chats.delete_results(db, chat, ids, after=calls[0][0])
     return sorted(deleted)
-
-
-def _after_deletion(db: OrmSession, chat: Chat, deleted: Sequence[DeletedRecord]) -> None:
-    """Update the counters, redact recorded uses, and delete a summary that covered any of the records; views then show
-    again what it had replaced."""
-    if not deleted:
-        return
-    redacted = [record.message_id for record in deleted]
-    chat.messages -= len(deleted)
-    chat.tokens -= sum(record.tokens for record in deleted)
-    chat.revision += 1
-    chat.updated_at = clock.now(db)
-    covered = chat.summary_from_seq, chat.summary_to_seq
-    if chat.summary is not None and any(covered[0] <= record.seq <= covered[1] for record in deleted):
-        chat.summary = None
-        chat.summary_from_seq = chat.summary_to_seq = 0
-        if chat.trimmed_seq <= covered[1]:
-            chat.trimmed_seq = min(chat.trimmed_seq, covered[0] - 1)
-        redacted.append(chat.id)  # in recorded uses the chat's id stands for its summary
-    memory_uses.redact_uses(db, chat.flow_id, redacted)
-    db.flush()
-    if chat.messages == 0:
-        chats.delete_chat(db, chat)
-
-
-def expire_messages(db: OrmSession, chat: Chat, moment: datetime, *, limit: int) -> ErasedChats:
-    """Delete up to `limit` of the chat's oldest messages that were posted until then, and results of their tool calls;
-    the chat too if nothing is left. The caller has locked the chat."""
-    to_seq = chats.last_posted_before(db, chat, moment, limit=limit)
-    if to_seq is None:
-        return ErasedChats(0, 0, 0)
-    had_summary = chat.summary is not None
-    calls = [call for message_calls in chats.calls_until(db, chat, to_seq) for call in message_calls]
-    deleted = chats.delete_records(db, chat, to_seq=to_seq)
-    if calls:
-        ids = call_ids(Record(id="", seq=0, role="assistant", tool_calls=calls))
-        deleted += chats.delete_results(db, chat, ids, after=to_seq)
-    _after_deletion(db, chat, sorted(deleted))
-    is_empty = chat.messages == 0
-    return ErasedChats(int(is_empty), len(deleted), int(had_summary and (is_empty or chat.summary is None)))
-
-
-def erase_chats(services: Services, user_id: UUID, end_user_id: str) -> ErasedChats:
-    """Delete every chat of an end user, in all of the user's flows.
-
-    One transaction per chat; after an error the next call continues.
-    """
-    total = ErasedChats(0, 0, 0)
-    while True:
-        with services.database.reading() as db:
-            page = chats.chats_of_end_user(db, user_id, end_user_id, limit=ERASE_PAGE)
-        for memory_id, chat_id in page:
-            with services.database.transaction() as db:
-                chat = chats.lock_chat(db, memory_id, chat_id)
-                if chat is None or chat.end_user_id != end_user_id:
-                    continue
-                deletions.check(db, services, user_id, OfChat(chat.flow_id, end_user_id))
-                summaries = total.summaries + (chat.summary is not None)
-                deleted = chats.delete_records(db, chat)
-                _after_deletion(db, chat, deleted)
-                total = ErasedChats(total.chats + 1, total.messages + len(deleted), summaries)
-        if len(page) < ERASE_PAGE:
-            return total

@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_validator
 
-from memorybase.conversation.chat_memory.templates import MAX_TEMPLATE_CHARS, check_template
 from memorybase.conversation.view.build import ViewOptions
 from memorybase.conversation.view.clearing import ToolResultClearing
 from memorybase.conversation.view.limits import Cut, Limits, Strategy, TrimThreshold
 from memorybase.conversation.view.records import Record
 from memorybase.conversation.view.rendering import Align, Format
 from memorybase.errors import InvalidRequest
+from memorybase.features.splox.templates import MAX_TEMPLATE_CHARS, check_template
 from memorybase.messages import not_blank, storable
 from memorybase.models import NAME_LENGTH
 from memorybase.validation import Sent

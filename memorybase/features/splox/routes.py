@@ -11,6 +11,7 @@ from pydantic import Field
 from api.admission import Work, admission_of
 from api.contract.lines import JSON_LINES, LINES_OF_EXPORT
 from api.deps import EndUserFilter, FlowId, NodeId, PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.extension import Routes
 from api.idempotency import keeping, operation_id, replayed
 from api.key_limits import FLOW_IN_PATH, Rule, chat_in, end_user_in, flow_in, known_row
 from api.locations import location
@@ -20,14 +21,13 @@ from api.schemas import CONFLICT, Body, GivenChat, Identifier, ModelName, SentMe
 from memorybase import ids
 from memorybase.auth.api_keys import Principal
 from memorybase.calls import Effect
-from memorybase.conversation.chat_memory import memories, message_log, summaries, views
-from memorybase.conversation.chat_memory.config import MAX_MESSAGES, ChatMemoryConfig
-from memorybase.conversation.chat_memory.memories import ChatMemoryView, ChatSelector, ChatView, MemoryKey
-from memorybase.conversation.chat_memory.message_log import ChatPage, Deleted, DeletedRole, DeleteMode, Posted
-from memorybase.conversation.chat_memory.views import Trimmed
 from memorybase.conversation.view.rendering import Align, Format
 from memorybase.database.paging import MAX_SIZE, MAX_SKIP, Page
-from memorybase.import_export import chats
+from memorybase.features.splox import lines, memories, message_log, summaries, views
+from memorybase.features.splox.config import MAX_MESSAGES, ChatMemoryConfig
+from memorybase.features.splox.memories import ChatMemoryView, ChatSelector, ChatView, MemoryKey
+from memorybase.features.splox.message_log import ChatPage, Deleted, DeletedRole, DeleteMode, Posted
+from memorybase.features.splox.views import Trimmed
 
 
 class WhoBody(Body):
@@ -98,6 +98,7 @@ class ChatSummaryBody(Body):
 
 
 router = keyed_router("chat memories")
+ROUTES = Routes(router=router)
 
 MEMORIES = "/flows/{flow_id}/chat-memories"
 MEMORY = f"{MEMORIES}/{{node_id}}"
@@ -298,9 +299,9 @@ def export_chats(
     chat_id: Annotated[Identifier | None, Query(description="Export only this chat.")] = None,
 ) -> StreamingResponse:
     """Export a chat memory, its chats and messages as JSON lines. A complete export ends with an `end` line."""
-    exported = chats.export_memory(services, MemoryKey(caller.user_id, flow_id, node_id), chat_id=chat_id)
-    lines = admission_of(request)[Work.READ].iterate(exported)
-    return StreamingResponse(lines, media_type=JSON_LINES, headers=STREAM_HEADERS)
+    exported = lines.export_memory(services, MemoryKey(caller.user_id, flow_id, node_id), chat_id=chat_id)
+    read = admission_of(request)[Work.READ].iterate(exported)
+    return StreamingResponse(read, media_type=JSON_LINES, headers=STREAM_HEADERS)
 
 
 def _run(caller: Principal, run_id: str | None) -> ids.CallerId | None:

@@ -29,9 +29,9 @@ from jinja2 import (
 from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from memorybase.conversation.chat_memory import template_work
-from memorybase.conversation.chat_memory.template_work import MAX_DEPTH, MAX_NODES, OutOfWork, Work
 from memorybase.errors import InvalidRequest
+from memorybase.features.splox import template_work
+from memorybase.features.splox.template_work import MAX_DEPTH, MAX_NODES, OutOfWork, Work
 
 MAX_TEMPLATE_CHARS = 8_000
 MAX_RENDERED_CHARS = 1_000_000

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from harness.rows import each_row
 
-from memorybase.conversation.chat_memory.template_work import MAX_DEPTH, MAX_NODES, MAX_STEPS, MAX_TEXT
-from memorybase.conversation.chat_memory.templates import MAX_RENDERED_CHARS, MAX_TEMPLATE_CHARS, check_template, render
 from memorybase.errors import InvalidRequest
+from memorybase.features.splox.template_work import MAX_DEPTH, MAX_NODES, MAX_STEPS, MAX_TEXT
+from memorybase.features.splox.templates import MAX_RENDERED_CHARS, MAX_TEMPLATE_CHARS, check_template, render
 
 START: dict[str, Any] = {
     "start": {

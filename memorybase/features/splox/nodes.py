@@ -18,16 +18,16 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
-from memorybase.conversation.chat_memory import message_log, summaries, views
-from memorybase.conversation.chat_memory.config import ChatMemoryConfig
-from memorybase.conversation.chat_memory.memories import ChatSelector, MemoryKey, chat_id_of, put_memory
-from memorybase.conversation.chat_memory.message_log import ChatPage, Deleted, DeletedRole, DeleteMode, Posted
-from memorybase.conversation.chat_memory.templates import check_template, render
-from memorybase.conversation.chat_memory.views import Trimmed
 from memorybase.conversation.summarizers.llm import Summarizer
 from memorybase.conversation.view.build import View
 from memorybase.conversation.view.rendering import Align, Format
 from memorybase.errors import InvalidRequest
+from memorybase.features.splox import message_log, summaries, views
+from memorybase.features.splox.config import ChatMemoryConfig
+from memorybase.features.splox.memories import ChatSelector, MemoryKey, chat_id_of, put_memory
+from memorybase.features.splox.message_log import ChatPage, Deleted, DeletedRole, DeleteMode, Posted
+from memorybase.features.splox.templates import check_template, render
+from memorybase.features.splox.views import Trimmed
 from memorybase.ids import CallerId
 from memorybase.services import Services
 

@@ -14,14 +14,6 @@ from uuid import UUID
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.conversation.chat_memory.config import ChatMemoryConfig
-from memorybase.conversation.chat_memory.memories import (
-    ChatSelector,
-    MemoryKey,
-    checked_chat_id,
-    config_of,
-    require_memory,
-)
 from memorybase.conversation.memory_use.provenance import ViewOrigin
 from memorybase.conversation.memory_use.record import record_use
 from memorybase.conversation.view.budget import LIMIT, SUMMARISED, Summary
@@ -33,10 +25,18 @@ from memorybase.conversation.view.rendering import Align, Format
 from memorybase.conversation.view.token_counters import counter_for
 from memorybase.conversation.view.tokens import TokenCounter
 from memorybase.conversation.view.turns import groups_of
+from memorybase.features.splox.config import ChatMemoryConfig
+from memorybase.features.splox.memories import (
+    ChatSelector,
+    MemoryKey,
+    checked_chat_id,
+    config_of,
+    require_memory,
+)
 from memorybase.ids import CallerId
 from memorybase.messages import NewMessage
 from memorybase.models import Chat, ChatMemory, ChatRecord
-from memorybase.queries import chats
+from memorybase.queries import chats, leased_work
 from memorybase.services import Services
 
 PAGE = 64  # records read beyond a limit of messages, to keep tool calls and their results together
@@ -309,7 +309,7 @@ def move_trimmed(chat: Chat, seq: int) -> None:
     chat.trimmed_seq = seq
     chat.head_seq = chat.cut_seq = 0
     chat.predefined_left = None
-    chat.revision += 1
+    leased_work.outdate(chat)
 
 
 def trim_chat(services: Services, key: MemoryKey, chat_id: str, max_messages: int = 10) -> Trimmed:

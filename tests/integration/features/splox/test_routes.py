@@ -10,9 +10,8 @@ from harness.api import Api
 from harness.rows import each_row
 from sqlalchemy import select
 
-from memorybase.conversation.chat_memory.summaries import make_due
-from memorybase.conversation.chat_memory.template_work import MAX_NODES, MAX_STEPS
-from memorybase.conversation.summarizers.job import SUMMARIZE
+from memorybase.features.splox.summaries import SUMMARIZE, make_due
+from memorybase.features.splox.template_work import MAX_NODES, MAX_STEPS
 from memorybase.models import ChatMemory
 
 C = "/flows/support/chat-memories/llm%2F1"

@@ -11,12 +11,12 @@ from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import deletions, errors
-from memorybase.conversation.chat_memory.config import ChatMemoryConfig, StoredConfig
-from memorybase.conversation.chat_memory.templates import render
 from memorybase.database import clock
 from memorybase.database.paging import Page, PageRequest, page_of
 from memorybase.deletions import OfNode
 from memorybase.described import CounterName, CreatedAt, EndUserId, FlowId, Id, NodeId, UpdatedAt
+from memorybase.features.splox.config import ChatMemoryConfig, StoredConfig
+from memorybase.features.splox.templates import render
 from memorybase.messages import check_json
 from memorybase.models import ID_LENGTH, Chat, ChatMemory
 from memorybase.queries import chats, memory_uses

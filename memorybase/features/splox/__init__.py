@@ -1,0 +1,41 @@
+"""Chat memories as Splox has them: logs of chats that the nodes of a flow write to and read from.
+
+    memories      create, list and delete memories (put_memory)
+    config        a memory's limits, templates and summaries
+    message_log   post_messages, read_messages, delete_messages; a log is never trimmed
+    views         view_chat: what a model is given of a chat
+    summaries     summaries of what views leave out, made in a worker
+    templates     render messages and chat ids
+    template_work what a rendering may cost
+    nodes         the memory nodes of a flow, for Python; over HTTP see the client's integrations/langgraph
+    lines         chats in exports and imports
+    hooks; routes for the API
+
+The tables and their statements are the core's (models/chat_memories, queries/chats): it counts chats, holds, lists and
+erases them with sessions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memorybase.extension import Extension
+
+if TYPE_CHECKING:
+    from api.extension import Routes
+    from memorybase.extension import Hooks
+
+
+def _hooks() -> Hooks:
+    from memorybase.features.splox import hooks
+
+    return hooks.HOOKS
+
+
+def _routes() -> Routes:
+    from memorybase.features.splox import routes
+
+    return routes.ROUTES
+
+
+EXTENSION = Extension(name="splox", hooks=_hooks, routes=_routes)
