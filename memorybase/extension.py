@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from memorybase.services import Services, Task
 
     WorkerTask = Callable[[Services, UUID, Callable[[], object]], object]
-    """What a worker does with the id of a task. It calls its last argument now and then, which ingests what waits."""
+    """What a worker does with the id of a task; without an argument, of this call. It calls its last argument now and
+    then, which ingests what waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,17 +47,24 @@ def _nothing(*_: object) -> tuple[()]:
     return ()
 
 
+def _nothing_left(*_: object) -> bool:
+    """What a feature that keeps nothing outside the database says of a deletion."""
+    return True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hooks:
     """What the domain calls. Loading them also declares the feature's tables.
 
-    `on_events` and `problems` run in the caller's transaction, and an exception ends it.
+    `on_events` and `problems` run in the caller's transaction, and an exception ends it. `erase_outside` runs in none:
+    it deletes what the feature keeps outside the database of a flow, or of one of its sessions. False: try again.
     """
 
     on_events: Callable[[OrmSession, UUID, Sequence[Event], datetime], object] = _nothing
     problems: Callable[[OrmSession, UUID], Sequence[Problem]] = _nothing
     gauges: Callable[[OrmSession], Sequence[Gauge]] = _nothing
     limits: Callable[[Services], Iterable[Limit]] = _nothing
+    erase_outside: Callable[[Services, UUID, str | None], bool] = _nothing_left
     steps: Sequence[Step] = ()
     tasks: Mapping[Task, WorkerTask] = field(default_factory=dict)
     background: Sequence[Background] = ()

@@ -127,7 +127,6 @@ TAGS: list[dict[str, Any]] = [
     {"name": "facts", "description": "What a language model derives from messages: turn it on, list, search, delete."},
     {"name": "search", "description": "Search in one memory base, in several, in all of a flow, or in all."},
     {"name": "retention", "description": "Legal holds, and what expires: what would be deleted and what was."},
-    {"name": "dify", "description": "Dify's External Knowledge API."},
     {"name": "knowledge bases", "description": "Named collections of documents, and those of memory bases."},
     {"name": "overview", "description": "Everything in one look, and what needs a person."},
     {"name": "jobs", "description": "Jobs that ingest, repair and regenerate: list, wait, watch, cancel."},
@@ -209,7 +208,7 @@ def add_errors(document: dict[str, Any], policies: Mapping[str, Policy]) -> None
     described = document["components"].setdefault("responses", {})
     for operation in operations(document):
         answers, policy = operation["responses"], policies[operation["operationId"]]
-        is_ours = PROBLEM_JSON in answers["5XX"]["content"]  # not those of Dify's operation
+        is_ours = PROBLEM_JSON in answers["5XX"]["content"]  # not those of an operation whose errors have another form
         for status in _typical(document, operation, policy, "401" if is_ours else "403"):
             name, text = _ERRORS[status]
             name = name if is_ours else f"Retrieval{name}"

@@ -8,10 +8,16 @@ the other files import the core.
 from __future__ import annotations
 
 from memorybase.extension import Extension, Hooks
-from memorybase.features import lab, memory_map, trace_capture, webhooks
+from memorybase.features import dify, lab, memory_map, trace_capture, webhooks
 
 # In the order in which their hooks run, their routes are found and their pages are shown.
-EXTENSIONS: tuple[Extension, ...] = (lab.EXTENSION, memory_map.EXTENSION, trace_capture.EXTENSION, webhooks.EXTENSION)
+EXTENSIONS: tuple[Extension, ...] = (
+    dify.EXTENSION,
+    lab.EXTENSION,
+    memory_map.EXTENSION,
+    trace_capture.EXTENSION,
+    webhooks.EXTENSION,
+)
 
 
 def hooks() -> tuple[Hooks, ...]:

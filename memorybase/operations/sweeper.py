@@ -13,7 +13,6 @@ from functools import partial
 
 from memorybase import errors, idempotency
 from memorybase.audit import chain
-from memorybase.conversation.node_object_memory import node_memory as node_objects
 from memorybase.conversation.summarizers import job as summary_job
 from memorybase.database import clock
 from memorybase.database.due import change_if_due
@@ -145,7 +144,6 @@ def steps_of(services: Services) -> list[Step]:
         Step("distillations", distill.enqueue_due, Pace.EVERY),
         Step("tickets_forgotten", delete_expired_tickets, Pace.SELDOM),
         Step("requests_forgotten", idempotency.delete_expired, Pace.SELDOM),
-        Step("node_memory", node_objects.enqueue_clean_up),
         Step("jobs_deleted", delete_old, Pace.SELDOM, DELETE_LIMIT),
         Step("audit_sealed", chain.seal, Pace.DUE),
         Step("audit_pruned", chain.prune, Pace.SELDOM),

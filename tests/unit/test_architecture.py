@@ -107,6 +107,8 @@ SHELLS = {"routes": "api.routes", "page": "api.web.views", "commands": "memoryba
 LOADERS = {"api.routes", "api.web.extension", "memorybase.cli", "memorybase.wiring", "migrations.env", "worker.tasks"}
 # Words of the one contract of all features: settings, and what answers and metrics call their kinds of problems.
 CONTRACT = {"memorybase.operations.problems", "memorybase.settings"}
+# Modules that name a product as their reader does, where a feature has its name.
+NAMES_OF_PRODUCTS = {("api.web.views.first_minute", "dify")}
 
 
 @dataclass(frozen=True)
@@ -401,7 +403,8 @@ def named_features(module: Module) -> Iterator[str]:
         return
     for name in (each.name for each in EXTENSIONS):
         is_own = f"{module.name}.".startswith(f"memorybase.features.{name}.")
-        if not is_own and spellings(name).search(module.source):
+        is_product = (module.name, name) in NAMES_OF_PRODUCTS
+        if not (is_own or is_product) and spellings(name).search(module.source):
             yield (
                 f"{module.path}: only the feature's own folder knows {name}. Call what the feature adds through a "
                 f"field of memorybase/extension.py."
@@ -416,8 +419,17 @@ def list_readers(module: Module) -> Iterator[str]:
             yield f"{found.where}: only {', '.join(sorted(LOADERS))} load the extensions. Use services.hooks."
 
 
+# The knowledge that a search is for is read where the search reads.
+STANDBY_READERS = (
+    "memorybase.read_models.",
+    "memorybase.search.",
+    "memorybase.database.",
+    "memorybase.features.dify.knowledge",
+)
+
+
 def replica_readers(module: Module) -> Iterator[str]:
-    if module.name.startswith(("memorybase.read_models.", "memorybase.search.", "memorybase.database.")):
+    if module.name.startswith(STANDBY_READERS):
         return
     for node in module.nodes_with("on_replica"):
         if isinstance(node, ast.Call) and any(keyword.arg == "on_replica" for keyword in node.keywords):
@@ -561,6 +573,8 @@ PLANTED = [
     ("memorybase.models", "features are known in their folders", "from x import MemoryMap"),
     ("memorybase.models", "features are known in their folders", "MEMORY_MAPS = 1"),
     ("api.web.views.playground", "features are known in their folders", "lab_marks = []"),
+    ("memorybase.conversation.view.limits", "features are known in their folders", "# as Dify prunes"),
+    ("api.web.views.first_minute", "features are known in their folders", "LABS = {'dify': 'Dify'}"),
     (
         "memorybase.ingestion.advance",
         "shells load the list of extensions",
@@ -605,6 +619,7 @@ ALLOWED = [
     ("memorybase.features.webhooks.queries", "import sqlalchemy as sa"),
     ("memorybase.metrics", "JOBS.labels(kind).inc()"),
     ("memorybase.ids", "class Labels: available = True"),
+    ("api.web.views.first_minute", "LANGUAGES = {'dify': 'Dify'}"),
 ]
 
 

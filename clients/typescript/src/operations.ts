@@ -1263,17 +1263,6 @@ export class Operations extends Transport {
     );
   }
 
-  /** Search for Dify's External Knowledge API. The endpoint to enter in Dify ends in /v1/dify. */
-  retrieveKnowledge(
-    fields: Fields<"retrieve_knowledge">,
-    options?: CallOptions,
-  ): Promise<Answer<"retrieve_knowledge">> {
-    return this.json(
-      { method: "POST", path: "/v1/dify/retrieval", body: fields },
-      options,
-    );
-  }
-
   /** List knowledge bases, oldest first. */
   listKnowledgeBases(
     fields: Fields<"list_knowledge_bases"> = {},
@@ -1511,6 +1500,17 @@ export class Operations extends Transport {
     return this.imported(
       { method: "POST", path: "/v1/import", query: fields },
       lines,
+      options,
+    );
+  }
+
+  /** Search for Dify's External Knowledge API. The endpoint to enter in Dify ends in /v1/dify. */
+  retrieveKnowledge(
+    fields: Fields<"retrieve_knowledge">,
+    options?: CallOptions,
+  ): Promise<Answer<"retrieve_knowledge">> {
+    return this.json(
+      { method: "POST", path: "/v1/dify/retrieval", body: fields },
       options,
     );
   }

@@ -2517,35 +2517,6 @@ class AsyncOperations(AsyncTransport):
         call = Call("DELETE", f"/holds/{segment(hold_id, 'hold_id')}")
         await self._call_empty(call)
 
-    async def retrieve_knowledge(
-        self,
-        *,
-        knowledge_id: str | UUID,
-        query: str,
-        retrieval_setting: models.RetrievalSetting | Mapping[str, Any] | None = None,
-        metadata_condition: models.MetadataCondition | Mapping[str, Any] | None = None,
-    ) -> models.RetrievalAnswer:
-        """Search for Dify's External Knowledge API. The endpoint to enter in Dify ends in /v1/dify.
-
-        knowledge_id: What to search.
-        query: The question. Of a longer one the last 8000 characters count.
-        retrieval_setting: How much to answer.
-        metadata_condition: Which messages to search.
-        """
-        call = Call(
-            "POST",
-            "/dify/retrieval",
-            content=json_of(
-                {
-                    "knowledge_id": knowledge_id,
-                    "query": query,
-                    "retrieval_setting": retrieval_setting,
-                    "metadata_condition": metadata_condition,
-                }
-            ),
-        )
-        return await self._call(call, models.RetrievalAnswer)
-
     def list_knowledge_bases(
         self,
         *,
@@ -3002,6 +2973,35 @@ class AsyncOperations(AsyncTransport):
         """
         call = Call("POST", "/import", params={"on_conflict": on_conflict})
         return await self._import(call, lines)
+
+    async def retrieve_knowledge(
+        self,
+        *,
+        knowledge_id: str | UUID,
+        query: str,
+        retrieval_setting: models.RetrievalSetting | Mapping[str, Any] | None = None,
+        metadata_condition: models.MetadataCondition | Mapping[str, Any] | None = None,
+    ) -> models.RetrievalAnswer:
+        """Search for Dify's External Knowledge API. The endpoint to enter in Dify ends in /v1/dify.
+
+        knowledge_id: What to search.
+        query: The question. Of a longer one the last 8000 characters count.
+        retrieval_setting: How much to answer.
+        metadata_condition: Which messages to search.
+        """
+        call = Call(
+            "POST",
+            "/dify/retrieval",
+            content=json_of(
+                {
+                    "knowledge_id": knowledge_id,
+                    "query": query,
+                    "retrieval_setting": retrieval_setting,
+                    "metadata_condition": metadata_condition,
+                }
+            ),
+        )
+        return await self._call(call, models.RetrievalAnswer)
 
     def list_labels(
         self,
