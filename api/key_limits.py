@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl, urlencode
 from uuid import UUID
 
 from fastapi import Request
@@ -25,8 +25,6 @@ from memorybase import errors, ids
 from memorybase.auth.api_keys import Principal
 from memorybase.auth.limits import KeyLimits
 from memorybase.ids import CallerId, IdKind
-from memorybase.queries.ownership import not_found
-from memorybase.search.request import find_knowledge
 from memorybase.services import Services
 
 Where = Literal["path", "query", "body"]
@@ -158,20 +156,6 @@ def statement_in_path(asked: Asked) -> None:
     """A statement of the key's flows and end user."""
     for statement_id in asked.uuids("path", "statement_id"):
         asked.limits.check_standing_statement(asked.db, asked.user_id, statement_id)
-
-
-def knowledge_in_body(asked: Asked) -> None:
-    """Check what a call of Dify names. If it names no end user, add the key's."""
-    sent = asked.text("body", "knowledge_id")
-    if sent is None:
-        return  # the route says what is missing
-    found = find_knowledge(asked.services, asked.user_id, sent)
-    if asked.limits.flow_ids is not None and found.flow_id not in asked.limits.flow_ids:
-        raise not_found("knowledge", sent)
-    if found.end_user_id is not None:
-        asked.limits.check_end_user(found.end_user_id, "knowledge", sent)
-    elif asked.limits.end_user_id is not None:
-        asked.fill("body", "knowledge_id", f"{sent}/{quote(asked.limits.end_user_id, safe='')}")
 
 
 def named_flows(asked: Asked) -> None:

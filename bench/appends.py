@@ -24,8 +24,8 @@ from history import services_in
 
 from memorybase.auth import api_keys
 from memorybase.conversation.history import node_executions
-from memorybase.conversation.node_object_memory.node_memory import NodeObjectMemory
-from memorybase.conversation.node_object_memory.object_store import objects_at
+from memorybase.features.dify.node_objects import NodeObjectMemory
+from memorybase.features.dify.object_store import objects_at
 from memorybase.ids import CallerId
 from memorybase.models import NodeExecution
 from memorybase.sessions import flows

@@ -29,8 +29,8 @@ from memorybase.auth import api_keys
 from memorybase.conversation import View
 from memorybase.conversation.context import ContextRequest, build_context
 from memorybase.conversation.history import node_executions
-from memorybase.conversation.history.node_token_buffer import node_view
-from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest, conversation_view
+from memorybase.conversation.history.read import history_of
+from memorybase.conversation.history.request import Conversation, HistoryRequest
 from memorybase.conversation.session_memory.summaries import SUMMARIZE
 from memorybase.conversation.session_memory.summary_job import make_summary
 from memorybase.database import migrate
@@ -138,11 +138,11 @@ def views(services: Services, user_id: UUID, size: int) -> dict[str, Callable[[]
     report(branch, run_id)
     usual, whole = HistoryRequest(), HistoryRequest(max_tokens=100_000_000)
     return {
-        "no parents": lambda: conversation_view(plain, usual),
-        "parents": lambda: conversation_view(linked, usual),
-        "parent far back": lambda: conversation_view(branch, usual),
-        "500 turns": lambda: conversation_view(linked, whole),
-        "a node's": lambda: node_view(branch, NODE, usual).view,
+        "no parents": lambda: history_of(plain, usual).view,
+        "parents": lambda: history_of(linked, usual).view,
+        "parent far back": lambda: history_of(branch, usual).view,
+        "500 turns": lambda: history_of(linked, whole).view,
+        "a node's": lambda: history_of(branch, HistoryRequest(mode="node", node_id=NODE)).view,
         "lagging summary": lambda: build_context(services, user_id, context),
     }
 

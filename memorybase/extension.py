@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     """What an answer adds to a search of the user's, over these memory bases if the request names none."""
     StartThread = Callable[[Services], "WorkerThread | None"]
     WorkerTask = Callable[[Services, UUID, Callable[[], object]], object]
-    """What a worker does with the id of a task. It calls its last argument now and then, which ingests what waits."""
+    """What a worker does with the id of a task; without an argument, of this call. It calls its last argument now and
+    then, which ingests what waits."""
     ReadLine = Callable[[Line], "Item | None"]
     """Reads a line for an import; None if nothing is to be stored. Raises InvalidRequest."""
 
@@ -83,12 +84,18 @@ def total(counts: Iterable[Counts]) -> Counter[str]:
     return summed
 
 
+def _nothing_left(*_: object) -> bool:
+    """What a feature that keeps nothing outside the database says of a deletion."""
+    return True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hooks:
     """What the domain calls. Loading them also declares the feature's tables.
 
     What takes a database session runs in the caller's transaction, and an exception ends that: `before_deletion` raises
-    Held for what the feature keeps.
+    Held for what the feature keeps. `erase_outside` runs in none: it deletes what the feature keeps outside the
+    database of a flow, or of one of its sessions. False: try again.
     """
 
     before_deletion: Callable[[OrmSession, UUID, Deletion], object] = _nothing
@@ -108,6 +115,7 @@ class Hooks:
     problems: Callable[[OrmSession, UUID], Sequence[Problem]] = _nothing
     gauges: Callable[[OrmSession, Services], Sequence[Gauge]] = _nothing
     limits: Callable[[Services], Iterable[Limit]] = _nothing
+    erase_outside: Callable[[Services, UUID, str | None], bool] = _nothing_left
     remainders: Callable[[Services], Sequence[Remainder]] = _nothing
     call_log: CallLog | None = None
     steps: Sequence[Step] = ()

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
 from memorybase import features
-from memorybase.conversation.node_object_memory import node_memory
 from memorybase.conversation.session_memory import summary_job
 from memorybase.conversation.session_memory.summaries import SUMMARIZE
-from memorybase.database import clock
 from memorybase.ingestion import job_runner
 from memorybase.services import JobMessage, Task
 from worker.app import app, this_process
@@ -38,23 +36,13 @@ def summarize(summary_id: str) -> None:
         summary_job.make_summary(process.services, id_, before_page=process.ingest_waiting)
 
 
-@app.task(name=node_memory.CLEAN_UP_TASK.name)
-def clean_node_memory() -> None:
-    """Delete node memory in object stores that was not written for long."""
-    process = this_process()
-    with process.watchdog.watching(uuid4()):  # an object store that hangs must not block the worker
-        with process.services.database.reading(snapshot=False) as db:
-            now = clock.now(db)  # not this host's, which may be ahead
-        node_memory.clean_up(process.services.settings, now)
-
-
 def _of_feature(task: Task, run: WorkerTask) -> None:
-    """Declare a feature's task: it works on one thing, after ingestion, if the row of that asks for it."""
+    """Declare a feature's task: it works after ingestion, on one thing if it has an argument."""
 
     @app.task(name=task.name)
     def work(**message: str) -> None:
         process = this_process()
-        id_ = UUID(message[task.argument])
+        id_ = UUID(message[task.argument]) if task.argument else uuid4()
         with process.watchdog.watching(id_):
             run(process.services, id_, process.ingest_waiting)
         process.memory.give_back()

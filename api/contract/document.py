@@ -125,7 +125,6 @@ TAGS: list[dict[str, Any]] = [
     {"name": "chat memories", "description": "Memory of a flow's Chat Memory nodes, with a log for each chat."},
     {"name": "memories", "description": "Memory bases: their settings, progress, dead letters and search weights."},
     {"name": "search", "description": "Search in one memory base, in several, in all of a flow, or in all."},
-    {"name": "dify", "description": "Dify's External Knowledge API."},
     {"name": "overview", "description": "Everything in one look, and what needs a person."},
     {"name": "jobs", "description": "Jobs that ingest, repair and regenerate: list, wait, watch, cancel."},
     {"name": "dead letters", "description": "Messages that could not be embedded: list, group, retry, discard."},
@@ -205,7 +204,7 @@ def add_errors(document: dict[str, Any], policies: Mapping[str, Policy]) -> None
     described = document["components"].setdefault("responses", {})
     for operation in operations(document):
         answers, policy = operation["responses"], policies[operation["operationId"]]
-        is_ours = PROBLEM_JSON in answers["5XX"]["content"]  # not those of Dify's operation
+        is_ours = PROBLEM_JSON in answers["5XX"]["content"]  # not those of an operation whose errors have another form
         for status in _typical(document, operation, policy, "401" if is_ours else "403"):
             name, text = _ERRORS[status]
             name = name if is_ours else f"Retrieval{name}"

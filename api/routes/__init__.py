@@ -5,7 +5,6 @@ from __future__ import annotations
 from api.routes import (
     context,
     dead_letters,
-    dify,
     end_users,
     flows,
     health,
@@ -41,7 +40,6 @@ ROUTERS = (
     standing.router,
     history.router,
     search.router,
-    dify.router,
     keys.router,
     usage.router,
     workers.router,

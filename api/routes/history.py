@@ -33,7 +33,7 @@ from memorybase.conversation import Prefixes
 from memorybase.conversation.history import node_executions
 from memorybase.conversation.history.node_executions import MAX_INDEX, NodeExecutionView
 from memorybase.conversation.history.read import read_history
-from memorybase.conversation.history.token_buffer import (
+from memorybase.conversation.history.request import (
     DEFAULT_MAX_TOKENS,
     MAX_TURNS,
     Conversation,
@@ -203,6 +203,8 @@ def get_history(body: HistoryBody, services: ServicesDep, caller: Reader) -> His
     given = read_history(
         Conversation(services, caller.user_id, flow_id, body.session_id),
         HistoryRequest(
+            mode=body.mode,
+            node_id=body.node_id,
             leaf_id=named("message", body.leaf_id),
             run_id=named("run", body.run_id),
             execution_id=named("node_execution", body.execution_id),
@@ -216,8 +218,6 @@ def get_history(body: HistoryBody, services: ServicesDep, caller: Reader) -> His
             roles=None if body.roles is None else frozenset(body.roles),
             model=body.model,
         ),
-        mode=body.mode,
-        node_id=body.node_id,
     )
     return HistoryAnswer(**given.view.as_dict(), execution_id=given.execution_id)
 

@@ -1,13 +1,12 @@
 """Conversation memory: the messages that a model reads on its next turn.
 
-    context              POST /context: summary, standing statements, recalled memories and history within one budget
-    standing             the end user's standing statements as one message of a context
-    view/                build_view, the pure engine: records in, a view out; no SQL, HTTP, clock or model
-    history/             POST /history: token buffers of a conversation or of one node, node executions (Dify)
-    session_memory/      presets and summaries of captured sessions (FlowX)
-    summarizers/         chat models and sentence extraction, and the job that runs them
-    memory_use/          the memory that each node's model was given, and its redaction after deletions
-    node_object_memory/  node memory as objects in a store, without a database
+    context          POST /context: summary, standing statements, recalled memories and history within one budget
+    standing         the end user's standing statements as one message of a context
+    view/            build_view, the pure engine: records in, a view out; no SQL, HTTP, clock or model
+    history/         POST /history: the newest turns of a conversation or of one node, and node executions
+    session_memory/  presets and summaries of captured sessions (FlowX)
+    summarizers/     chat models and sentence extraction, and the job that runs them
+    memory_use/      the memory that each node's model was given, and its redaction after deletions
 
 One engine serves every kind of memory:
 

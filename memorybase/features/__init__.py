@@ -11,6 +11,7 @@ from memorybase.extension import Extension, Hooks
 from memorybase.features import (
     audit_log,
     backup,
+    dify,
     documents,
     facts,
     lab,
@@ -26,6 +27,7 @@ EXTENSIONS: tuple[Extension, ...] = (
     retention.EXTENSION,
     audit_log.EXTENSION,
     backup.EXTENSION,
+    dify.EXTENSION,
     documents.EXTENSION,
     facts.EXTENSION,
     lab.EXTENSION,

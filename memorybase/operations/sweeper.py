@@ -12,7 +12,6 @@ from datetime import timedelta
 from functools import partial
 
 from memorybase import errors, idempotency
-from memorybase.conversation.node_object_memory import node_memory as node_objects
 from memorybase.conversation.session_memory import summaries
 from memorybase.database import clock
 from memorybase.database.due import change_if_due
@@ -136,7 +135,6 @@ def steps_of(services: Services) -> list[Step]:
         Step("summaries", partial(leased_work.enqueue_due, summaries.WORK)),
         Step("tickets_forgotten", delete_expired_tickets, Pace.SELDOM),
         Step("requests_forgotten", idempotency.delete_expired, Pace.SELDOM),
-        Step("node_memory", node_objects.enqueue_clean_up),
         Step("jobs_deleted", delete_old, Pace.SELDOM, DELETE_LIMIT),
         Step("quotas_recounted", counting.recount),
         Step("quota_windows_deleted", counting.forget_windows, Pace.SELDOM),

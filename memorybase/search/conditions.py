@@ -76,7 +76,7 @@ OPERATORS = (
     "before",
     "after",
 )
-# Other spellings of the same: ASCII, and those of earlier versions of Dify.
+# Other spellings of the same: ASCII, and those of older clients.
 SPELLINGS = {"!=": "≠", ">=": "≥", "<=": "≤", "null": "empty", "not null": "not empty"}
 
 
@@ -143,7 +143,7 @@ def _checked_value(operator: str, value: Any, field: str) -> Any:
 
 
 def _checked_list(operator: str, value: Any, field: str) -> tuple[Any, ...]:
-    """Dify's automatic filters send a list as a text with commas."""
+    """The values, also of a text with commas."""
     values = [each.strip() for each in value.split(",")] if isinstance(value, str) else value
     values = values if isinstance(values, list) else [values]
     if len(values) > MAX_VALUES:

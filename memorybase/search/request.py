@@ -1,8 +1,4 @@
-"""A search request: where to search, its bounds and its filters.
-
-A knowledge id of Dify names a memory base by its id or its name, or a flow by its id. A slash and an end user may
-follow, because Dify sends no user. A slash inside a name or an id is %2F, as in the paths of the API.
-"""
+"""A search request: where to search, its bounds and its filters."""
 
 from __future__ import annotations
 
@@ -10,21 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
-from urllib.parse import unquote
 from uuid import UUID
-
-from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors, time_zones
 from memorybase.ids import CallerId
 from memorybase.messages import ROLES
-from memorybase.models import ID_LENGTH, NAME_LENGTH
-from memorybase.queries import flows, memory_bases
-from memorybase.queries.ownership import not_found, require
 from memorybase.queries.search import Features
 from memorybase.search.conditions import Condition, Conditions, epoch_seconds
 from memorybase.search.part_weights import PartWeights, check_part_weights
-from memorybase.services import Services
 from memorybase.validation import check_text
 from memorybase.vectors.search import check_bound, check_query, has_metadata
 
@@ -39,8 +28,6 @@ MAX_MEMORY_BASES = 50  # in one search: each is a query of the store
 # Times that conditions narrow a search to: a little wider, because seconds as a float are rounded.
 _ROUNDING = timedelta(milliseconds=1)
 _EARLIEST, _LATEST = 0, 250_000_000_000
-
-_KNOWLEDGE_ID = "knowledge_id"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,42 +165,3 @@ def passes(features: Features, request: SearchRequest) -> bool:
         and has_metadata(features.metadata or {}, request.metadata or {})
         and (request.conditions is None or request.conditions.hold(features))
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Knowledge:
-    """The scope of Dify's retrieval. `flow`: the caller's id of the flow. Without a memory base: all of the flow."""
-
-    flow_id: UUID
-    flow: str
-    memory_base_id: UUID | None = None
-    end_user_id: str | None = None
-
-
-def find_knowledge(services: Services, user_id: UUID, knowledge_id: str) -> Knowledge:
-    """The user's memory base or flow of this id; raises NotFound, also for a flow that has no memory base."""
-    name, *rest = [unquote(part) for part in knowledge_id.split("/")]
-    for part in (name, *rest):
-        check_text(part, _KNOWLEDGE_ID)
-    if len(rest) > 1 or not all(part.strip() and len(part) <= NAME_LENGTH for part in (name, *rest)):
-        raise not_found("knowledge", knowledge_id)
-    with services.database.reading(on_replica=True) as db:
-        base_id, flow_id = _named(db, user_id, name)
-        flow = None if flow_id is None else flows.fetch_flow(db, user_id, flow_id)
-        flow = require(flow, "knowledge", knowledge_id)
-        if base_id is None and not memory_bases.base_ids_of_flow(db, flow.id):
-            text = "This flow has no memory base to search. Create one with POST /memories"
-            raise errors.NotFound(text, field=_KNOWLEDGE_ID, value=knowledge_id)
-        return Knowledge(flow.id, flow.external_id or str(flow.id), base_id, rest[0] if rest else None)
-
-
-def _named(db: OrmSession, user_id: UUID, name: str) -> tuple[UUID | None, UUID | None]:
-    """The memory base of this id or else of this name, with its flow; or else the flow that the id would be of."""
-    # A name may be longer than an id.
-    given = CallerId.of(user_id, "flow", name) if len(name) <= ID_LENGTH else None
-    by_name = memory_bases.base_of_name(db, user_id, name)
-    for base_id in (given.uuid if given else None, by_name):
-        base = None if base_id is None else memory_bases.fetch_base(db, user_id, base_id)
-        if base is not None:
-            return base.id, base.flow_id
-    return None, given.own if given else None

@@ -7,7 +7,6 @@ from functools import partial
 from uuid import UUID
 
 from memorybase import deletions
-from memorybase.conversation.node_object_memory.erasure import erase
 from memorybase.database import clock
 from memorybase.database.due import change_if_due
 from memorybase.deletions import OfFlow
@@ -48,7 +47,7 @@ def finish_flow_deletion(services: Services, flow_id: UUID) -> bool:
     remaining = [base_id for base_id in base_ids if not finish_deletion(services, base_id)]
     if remaining:
         return False
-    if not erase(services, flow_id):
+    if not erasure.erase_outside(services, flow_id):
         return False
     if not delete_in_pages(services, partial(flows.delete_rows_of_flow, flow_id=flow_id)):
         return False
@@ -69,12 +68,12 @@ def finish_erasures(services: Services) -> int:
 
 
 def remove_deleted_sessions(services: Services) -> int:
-    """Remove the rows of deleted sessions whose stores are repaired, and return the number of sessions. Node memory in
-    objects is deleted first: as long as that fails, the row stays and the next pass tries again."""
+    """Remove the rows of deleted sessions whose stores are repaired, and return the number of sessions. What features
+    keep outside the database is deleted first: as long as that fails, the row stays and the next pass tries again."""
     with services.database.reading() as db:
         deleted = erasure_queries.removable_sessions(db, limit=200)
     return sum(
-        erase(services, flow_id, session_id) and _remove_session(services, flow_id, session_id)
+        erasure.erase_outside(services, flow_id, session_id) and _remove_session(services, flow_id, session_id)
         for flow_id, session_id in deleted
     )
 

@@ -13,7 +13,6 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import deletions, errors, events
 from memorybase.conversation.memory_use import redaction
-from memorybase.conversation.node_object_memory import erasure as node_objects
 from memorybase.database import clock
 from memorybase.deletions import OfChat, OfEndUser, OfSession
 from memorybase.described import ChangedBy, MemoryBaseId, MessageId, WhyChanged
@@ -239,7 +238,7 @@ def update_session(
 
 
 def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> ErasureReceipt:
-    """Delete a session's messages and runs, and node memory in objects; repairs update the stores. A session that was
+    """Delete a session's messages and runs, and what features keep of it; repairs update the stores. A session that was
     never captured may have memory uses alone. Raises NotFound, Held.
 
     From the first commit on the session is not found. What a crash leaves is deleted by the sweeper.
@@ -270,7 +269,7 @@ def erase_session(services: Services, user_id: UUID, flow_id: UUID, session_id: 
         events.record(db, services, user_id, [Event(EventType.SESSION_ERASED, gone)], now)
     if not is_complete:
         erased.job_ids.extend(erasure.finish(services, flow_id, session_id) or ())
-    node_objects.erase(services, flow_id, session_id)  # if it fails, the sweeper tries again
+    erasure.erase_outside(services, flow_id, session_id)  # if it fails, the sweeper tries again
     return erased
 
 

@@ -78,8 +78,7 @@ def begin(
 ) -> tuple[Erasure, bool]:
     """Mark a session as deleted and delete its first page. Returns what is being deleted, and whether nothing is left.
 
-    The caller has locked the flow's memory bases and the session. The sweeper deletes node memory in objects and the
-    session's row.
+    The caller has locked the flow's memory bases and the session. The sweeper deletes the session's row.
     """
     progress = cursors.lock_rows(db, [base.id for base in bases], session.session_id)
     erasure = _counted(db, services, session, pending_repairs=len(progress))
@@ -90,6 +89,11 @@ def begin(
     if scheduled is not None:
         erasure.job_ids.extend(job.id for job in scheduled)
     return erasure, scheduled is not None
+
+
+def erase_outside(services: Services, flow_id: UUID, session_id: str | None = None) -> bool:
+    """Delete what features keep outside the database of a flow, or of one session. False: try again."""
+    return all(hooks.erase_outside(services, flow_id, session_id) for hooks in services.hooks)
 
 
 def finish(services: Services, flow_id: UUID, session_id: str, *, pages: int | None = None) -> list[UUID] | None:

@@ -25,7 +25,7 @@ from harness.redis import Sentinels
 
 from memorybase import wiring
 from memorybase.cli import doctor
-from memorybase.conversation.node_object_memory.node_memory import CLEAN_UP_TASK
+from memorybase.features.dify.deletion import CLEAN_UP_TASK
 from memorybase.features.memory_map.job import MAP
 from memorybase.locks import RedisSessionLocks
 from memorybase.operations import health

@@ -131,6 +131,8 @@ PLAIN_WORDS: dict[str, set[str]] = {
         "memorybase.sessions.erasure",
     },
 }
+# Modules that name a product as their reader does, where a feature has its name.
+NAMES_OF_PRODUCTS = {("api.web.views.first_minute", "dify")}
 
 
 @dataclass(frozen=True)
@@ -430,7 +432,9 @@ def named_features(module: Module) -> Iterator[str]:
     source = CONTRACT_WORDS.sub("", module.source)
     for name in {each.name for each in EXTENSIONS} - ALSO_OF_THE_CORE:
         is_own = f"{module.name}.".startswith(f"memorybase.features.{name}.")
-        if not is_own and module.name not in PLAIN_WORDS.get(name, ()) and says(source, name):
+        is_product = (module.name, name) in NAMES_OF_PRODUCTS
+        allowed = is_own or is_product or module.name in PLAIN_WORDS.get(name, ())
+        if not allowed and says(source, name):
             yield (
                 f"{module.path}: only the feature's own folder knows {name}. Call what the feature adds through a "
                 f"field of memorybase/extension.py."
@@ -445,8 +449,17 @@ def list_readers(module: Module) -> Iterator[str]:
             yield f"{found.where}: only {', '.join(sorted(LOADERS))} load the extensions. Use services.hooks."
 
 
+# The knowledge that a search is for is read where the search reads.
+STANDBY_READERS = (
+    "memorybase.read_models.",
+    "memorybase.search.",
+    "memorybase.database.",
+    "memorybase.features.dify.knowledge",
+)
+
+
 def replica_readers(module: Module) -> Iterator[str]:
-    if module.name.startswith(("memorybase.read_models.", "memorybase.search.", "memorybase.database.")):
+    if module.name.startswith(STANDBY_READERS):
         return
     for node in module.nodes_with("on_replica"):
         if isinstance(node, ast.Call) and any(keyword.arg == "on_replica" for keyword in node.keywords):
@@ -593,6 +606,8 @@ PLANTED = [
     ("memorybase.models", "features are known in their folders", "MEMORY_MAPS = 1"),
     ("api.web.views.playground", "features are known in their folders", "lab_marks = []"),
     ("memorybase.ingestion.advance", "features are known in their folders", "def new_facts(): ..."),
+    ("memorybase.conversation.view.limits", "features are known in their folders", "# as Dify prunes"),
+    ("api.web.views.first_minute", "features are known in their folders", "LABS = {'dify': 'Dify'}"),
     (
         "memorybase.ingestion.advance",
         "shells load the list of extensions",
@@ -641,6 +656,7 @@ ALLOWED = [
     ("memorybase.ids", "class Labels: available = True"),
     ("memorybase.ids", "TEXT = 'two facts'  # the fact"),
     ("memorybase.sessions.erasure", "facts = 0"),
+    ("api.web.views.first_minute", "LANGUAGES = {'dify': 'Dify'}"),
 ]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from memorybase.conversation.view.files import FileRef, FileResolver, FileType
 from memorybase.conversation.view.records import Record, plain, text_part
 from memorybase.messages import canonical
+from memorybase.models import NodeExecution
 
 _TYPES: dict[str, FileType] = {
     "image": "image",
@@ -31,20 +32,13 @@ class Restored:
     is_degraded: bool
 
 
-def restore(
-    context: Sequence[Mapping[str, Any]],
-    *,
-    few_shots: Sequence[Mapping[str, Any]] = (),
-    name: str,
-    resolve: FileResolver,
-) -> Restored:
-    """The context without the few-shots before it, with its files resolved. `name` begins the ids of the records."""
+def restore(execution: NodeExecution, resolve: FileResolver) -> Restored:
+    """Its context without the few-shots before it, with files resolved. Its id begins the ids of the records."""
     records: list[Record] = []
     is_degraded = False
-    for seq, message in enumerate(_without_few_shots(context, few_shots), start=1):
-        if message.get("role") == "system":
-            continue
-        record = Record.from_openai(message, id=f"{name}:{seq}", seq=seq)
+    context = _without_few_shots(execution.outputs.get("context") or (), execution.few_shots)
+    for seq, message in enumerate(context, start=1):
+        record = Record.from_openai(message, id=f"{execution.id}:{seq}", seq=seq)
         if isinstance(record.content, list):
             parts = [_restored_part(part, resolve) for part in record.content]
             is_degraded = is_degraded or any(is_stub for _, is_stub in parts)
@@ -82,7 +76,8 @@ def _overlap(left: Sequence[bytes], right: Sequence[bytes]) -> int:
 def _without_few_shots(
     context: Sequence[Mapping[str, Any]], few_shots: Sequence[Mapping[str, Any]]
 ) -> Sequence[Mapping[str, Any]]:
-    """A runtime that puts them before its history in each turn repeats them."""
+    """The context without system messages, and without few-shots, which a runtime that puts them before its history in
+    each turn repeats."""
     without_system = [message for message in context if message.get("role") != "system"]
     examples = [canonical(message) for message in few_shots if message.get("role") != "system"]
     while examples and [canonical(message) for message in without_system[: len(examples)]] == examples:
@@ -107,8 +102,8 @@ def _restored_part(part: dict[str, Any], resolve: FileResolver) -> tuple[dict[st
 
 
 def _inline(part: dict[str, Any]) -> dict[str, Any] | None:
-    """The part to send if it still has its bytes or URL: OpenAI's as it is, Dify's images in OpenAI's shape. Dify cuts
-    long bytes, which makes them useless."""
+    """The part to send if it still has its bytes or URL: OpenAI's as it is, images of other shapes in OpenAI's.
+    Runtimes cut long bytes, which makes them useless."""
     data, url = part.get("base64_data"), part.get("url")
     if isinstance(data, str) and data and "[TRUNCATED]" not in data:
         url = f"data:{part.get('mime_type') or 'image/png'};base64,{data}"

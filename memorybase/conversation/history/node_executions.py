@@ -238,7 +238,7 @@ def _messages(user_id: UUID, raw: Any, where: str) -> list[dict[str, Any]]:
 
 
 def _with_text_parts(raw: Any) -> Any:
-    """Dify keeps the text of a part under "data"."""
+    """Some runtimes keep the text of a part under "data"."""
     if not isinstance(raw, Mapping) or not isinstance(raw.get("content"), list):
         return raw
     parts = [

@@ -1,4 +1,4 @@
-"""A session's captured messages as a view, read only as far back as the view needs.
+"""A session's captured messages, read only as far back as a view needs.
 
 `ThreadWalk` follows a thread from its leaf backwards, page by page along (flow_id, session_id, seq). `queries.threads`
 has the rule that says what a message follows. `tails` yields longer and longer tails until the caller has enough.
@@ -6,25 +6,20 @@ has the rule that says what a message follows. `tails` yields longer and longer 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.conversation.view.budget import GAP, SUMMARISED, Summary
-from memorybase.conversation.view.build import View, ViewOptions, build_view
-from memorybase.conversation.view.files import FileResolver, remote_images
 from memorybase.conversation.view.limits import Prune
 from memorybase.conversation.view.records import Record
 from memorybase.conversation.view.threads import BROKEN_LINK, CYCLE
-from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
 from memorybase.models import Message
 from memorybase.queries import threads
-from memorybase.queries.ownership import check_flow, not_found
+from memorybase.queries.ownership import not_found
 from memorybase.queries.threads import Link
-from memorybase.services import Services
 
 UNREAD = "older_unread"  # older messages are neither read nor reported, as the limits leave them out
 
@@ -86,43 +81,6 @@ class ThreadWalk:
         self._page = min(LAST_PAGE, self._page * 2)
         self._lowest = page[-1].seq
         return page[0]
-
-
-def captured_view(
-    services: Services,
-    *,
-    user_id: UUID,
-    flow_id: UUID,
-    session_id: str,
-    options: ViewOptions,
-    counter: TokenCounter = ESTIMATE,
-    summary: Summary | None = None,
-    inserts: Sequence[Record] = (),
-    resolve: FileResolver = remote_images,
-    flags: Iterable[str] = (),
-    degraded: Iterable[str] = (),
-) -> View:
-    """The view of a session's thread; empty for an unknown session. `options.thread` is ignored.
-
-    Ids are UUIDs as strings. Raises NotFound for a flow of another user and for an unknown leaf.
-    """
-    with services.database.reading() as db:
-        check_flow(db, user_id, flow_id)
-        leaf_id, run_id = _uuid(options.leaf_id), _uuid(options.exclude_run_id)
-        for tail in tails(db, flow_id, session_id, leaf_id=leaf_id, run_id=run_id, prune=options.limits.prune):
-            view = build_view(
-                tail.records,
-                replace(options, thread="given"),
-                flags=[*flags, *tail.flags],
-                counter=counter,
-                summary=summary,
-                inserts=inserts,
-                resolve=resolve,
-                degraded=degraded,
-            )
-            if _is_enough(view, options):
-                break
-    return view
 
 
 def precedes(db: OrmSession, flow_id: UUID, session_id: str, leaf_id: UUID, message_id: UUID, seq: int) -> bool | None:
@@ -199,18 +157,3 @@ def _whole_units(newest_first: Sequence[Record], prune: Prune) -> list[Record]:
     if prune == "message" or len(newest_first) - complete > LONGEST_TURN:
         return list(newest_first)
     return list(newest_first[:complete])
-
-
-def _is_enough(view: View, options: ViewOptions) -> bool:
-    """Whether older messages would change nothing."""
-    limits = options.limits
-    clears = options.clearing is not None and options.clearing.above_tokens is not None
-    if clears or limits.strategy != "drop_oldest" or limits.threshold is not None:
-        return False
-    if options.uncovered_tokens is not None:  # messages that no summary covers are sent verbatim, however old
-        return GAP in view.report.flags or any(each.reason == SUMMARISED for each in view.report.removed)
-    return view.report.is_full
-
-
-def _uuid(value: str | None) -> UUID | None:
-    return None if value is None else UUID(value)

@@ -3,7 +3,7 @@
 build           build_view: the steps in order, and the report of what each did; start here
 records         Record, what a log holds and a view consists of; NIL parents
 files           FileRef, and resolvers, which turn one into a content part
-threads         the thread of a conversation with branches; Dify's algorithm, for comparison
+threads         the thread of a conversation with branches
 content_parts   content parts as chat completions take them
 turns           groups (a tool call and its results), turns, and messages that no model accepts
 clearing        replaces the content of old tool results, and old images

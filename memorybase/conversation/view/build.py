@@ -24,15 +24,15 @@ from memorybase.conversation.view.files import FileResolver, remote_images
 from memorybase.conversation.view.limits import Limits, Size
 from memorybase.conversation.view.records import Content, Kind, Record, Role, message_ids, with_files, with_reasoning
 from memorybase.conversation.view.rendering import Align, Format, Prefixes, align, history_text, to_langchain, to_openai
-from memorybase.conversation.view.threads import dify_thread, inferred_parents, thread
+from memorybase.conversation.view.threads import inferred_parents, thread
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
 from memorybase.conversation.view.turns import drop_unpaired_tool_messages
 from memorybase.described import CounterName
 from memorybase.messages import canonical
 
 # none: the whole log; given: the records are a thread, in its order; parents: by parent_id; inferred: by
-# inferred_parents; dify: by dify_thread.
-ThreadRule = Literal["none", "given", "parents", "inferred", "dify"]
+# inferred_parents.
+ThreadRule = Literal["none", "given", "parents", "inferred"]
 
 # A date in digits or with the name of its month, maybe with its weekday before or behind it; or a time of day.
 _WHEN = re.compile(
@@ -336,7 +336,7 @@ def summary_use(summary: Summary | None, sent: Sequence[Record]) -> SummaryUse |
 
 
 def _chosen(records: Sequence[Record], options: ViewOptions, notes: _Notes) -> list[Record]:
-    """The records after thread and filters; unless pruned as Dify does, without what no model accepts."""
+    """The records after thread and filters; unless single messages are pruned, without what no model accepts."""
     chosen: list[Record] = []
     on_thread = (with_reasoning(record, options.model) for record in _on_thread(records, options, notes))
     for record in _with_accepted_parts(on_thread, notes):
@@ -367,16 +367,12 @@ def _on_thread(records: Sequence[Record], options: ViewOptions, notes: _Notes) -
     ordered = sorted(records, key=lambda record: (record.seq, record.id))
     if options.thread == "none":
         return ordered
-    if options.thread == "dify":
-        rows = dify_thread(ordered[::-1])[::-1]
-    else:
-        parents = inferred_parents(ordered) if options.thread == "inferred" else None
-        found = thread(ordered, _leaf_id(ordered, options), parents=parents)
-        rows = found.rows
-        notes.flags += found.flags
-    ids = {record.id for record in rows}
+    parents = inferred_parents(ordered) if options.thread == "inferred" else None
+    found = thread(ordered, _leaf_id(ordered, options), parents=parents)
+    notes.flags += found.flags
+    ids = {record.id for record in found.rows}
     notes.remove((record for record in ordered if record.id not in ids), "not_in_thread")
-    return rows
+    return found.rows
 
 
 def _leaf_id(ordered: Sequence[Record], options: ViewOptions) -> str | None:

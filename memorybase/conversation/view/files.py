@@ -39,8 +39,8 @@ class FileRef:
 
     @classmethod
     def from_mapping(cls, raw: Mapping[str, Any], *, where: str = "files") -> Self:
-        """A file in Dify's names (type, transfer_method, upload_file_id ...) or as a URL with a content type (url,
-        file_name, file_size, content_type). Raises InvalidRequest with a field below `where`."""
+        """A file by a transfer method (type, transfer_method, upload_file_id ...) or as a URL with a content type
+        (url, file_name, file_size, content_type). Raises InvalidRequest with a field below `where`."""
         content_type = _text(raw.get("content_type")) or _text(raw.get("mime_type"))
         size, owner = raw.get("file_size", raw.get("size")), raw.get("belongs_to")
         method = _one_of(raw.get("transfer_method") or "remote_url", TransferMethod, f"{where}.transfer_method")
@@ -75,7 +75,7 @@ class FileRef:
         return f"{prefix}:{self.pointer}"
 
     def to_mapping(self) -> dict[str, Any]:
-        """The mapping that from_mapping reads, in Dify's names, without unknown values."""
+        """The mapping that from_mapping reads, by a transfer method and without unknown values."""
         values = {
             "type": self.type,
             "transfer_method": self.transfer_method,

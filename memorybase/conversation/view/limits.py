@@ -1,8 +1,8 @@
 """Which messages fit: `trim` chooses whole units from the newest backwards.
 
-A unit is a turn, a group or, as Dify does it, a single message. If the newest turn is unfinished, a model is about to
-answer it: then its question has priority over everything else, and each of its groups is a unit. If the limits are too
-small for the newest unit, or for that question, only `min_messages` are kept and `TrimResult.over` is set.
+A unit is a turn, a group or a single message. If the newest turn is unfinished, a model is about to answer it: then its
+question has priority over everything else, and each of its groups is a unit. If the limits are too small for the newest
+unit, or for that question, only `min_messages` are kept and `TrimResult.over` is set.
 """
 
 from __future__ import annotations
@@ -330,7 +330,7 @@ def _ends_write(unit: Unit, following: Unit | None, records: Sequence[Record]) -
 
 
 def _pop_from_front(tokens: Sequence[int], limits: Limits) -> TrimResult:
-    """Dify's pruning: drops messages from the front while there is too much; one always stays."""
+    """Prune single messages: drop them from the front while there is too much; one always stays."""
     start = 0 if limits.max_messages is None else max(0, len(tokens) - max(1, limits.max_messages))
     total = sum(tokens[start:])
     while limits.max_tokens is not None and total > limits.max_tokens and len(tokens) - start > 1:

@@ -6,7 +6,7 @@ call as a separate message (Responses API), results in any order or behind the n
 none.
 
 In text, the second and later lines of a message are indented, so that its author cannot forge lines of the transcript.
-`faithful` leaves lines as they are, as Dify and FlowX do.
+`faithful` leaves lines as they are.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The thread of a conversation with branches: from one message back to its first.
 
 A parent is an id, NIL (the message just before) or None (the thread begins here). `thread` follows ids, so neither the
-order of rows nor equal timestamps change the result. `dify_thread` is Dify's single pass, for comparison.
+order of rows nor equal timestamps change the result.
 """
 
 from __future__ import annotations
@@ -72,20 +72,6 @@ def thread(
             flags = (BROKEN_LINK,)
     path.reverse()
     return Thread(path, flags)
-
-
-def dify_thread(newest_first: Sequence[Row]) -> list[Row]:
-    """Newest first, as Dify finds it: any row without a parent ends the thread, even if it is on another one."""
-    path: list[Row] = []
-    next_id: str | None = None
-    for row in newest_first:
-        if not row.parent_id:
-            path.append(row)
-            break
-        if next_id is None or next_id in {row.id, UUID_NIL}:
-            path.append(row)
-            next_id = row.parent_id
-    return path
 
 
 def inferred_parents(records: Sequence[Record]) -> dict[str, str | None]:

@@ -25,7 +25,7 @@ class Paired:
 
 def groups_of(records: Sequence[Record]) -> list[Group]:
     """All records in groups, ordered by their first members."""
-    return _grouped(records).groups
+    return _Grouping(records).groups
 
 
 def turns_of(records: Sequence[Record]) -> list[list[Group]]:
@@ -51,7 +51,7 @@ def open_question(records: Sequence[Record]) -> int | None:
 
 def drop_unpaired_tool_messages(records: Sequence[Record]) -> Paired:
     """Remove results without a call and calls that lack results; calls at the end may still get them."""
-    grouped = _grouped(records)
+    grouped = _Grouping(records)
     last = len(records) - 1
     broken = [each for each in grouped.exchanges if not each.is_answered and each.members[-1] != last]
     if not grouped.orphans and not broken:
@@ -76,7 +76,7 @@ def drop_unpaired_tool_messages(records: Sequence[Record]) -> Paired:
 
 def exchanges_of(records: Sequence[Record]) -> list[Exchange]:
     """The groups with tool calls, ordered by their first members."""
-    return _grouped(records).exchanges
+    return _Grouping(records).exchanges
 
 
 @dataclass(slots=True)
@@ -96,67 +96,64 @@ class Exchange:
         return self.open_calls == 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Grouped:
-    """Groups, those with tool calls, and the indices of results without a call."""
+class _Grouping:
+    """The groups of a log, those with tool calls, and the indices of results without a call."""
 
-    groups: list[Group]
-    exchanges: list[Exchange]
-    orphans: list[int]
+    def __init__(self, records: Sequence[Record]) -> None:
+        self.exchanges: list[Exchange] = []
+        self.orphans: list[int] = []
+        self._records = records
+        self._members: list[list[int]] = []
+        self._waiting: dict[str, list[tuple[Exchange, tuple[int, int]]]] = {}  # calls without a result, by their ids
+        self._answered: dict[str, tuple[Exchange, int]] = {}  # the exchange and the result of each id
+        self._growing: Exchange | None = None  # no result yet, and no question since: the next call belongs to it
+        for index, record in enumerate(records):
+            if record.role == "tool":
+                self._add_result(index, record)
+            elif record.tool_calls:
+                self._add_calls(index, record)
+            else:
+                self._growing = None if record.role == "user" else self._growing
+                self._members.append([index])
 
+    @property
+    def groups(self) -> list[Group]:
+        return [tuple(each) for each in self._members]
 
-def _grouped(records: Sequence[Record]) -> _Grouped:
-    members: list[list[int]] = []
-    exchanges: list[Exchange] = []
-    orphans: list[int] = []
-    open_calls: dict[str, list[tuple[Exchange, tuple[int, int]]]] = {}
-    answered: dict[str, tuple[Exchange, int]] = {}  # the exchange and the result of each id
-    growing: Exchange | None = None  # a call without a result yet, and no question since: the next call belongs to it
-    for index, record in enumerate(records):
-        if record.role == "tool":
-            identity = record.tool_call_id or ""
-            waiting = open_calls.get(identity)
-            if waiting:
-                exchange, call = waiting.pop(0)
-                exchange.members.append(index)
-                exchange.answers[index] = call
-                exchange.open_calls -= 1
-                answered[identity] = exchange, index
-                growing = None if exchange is growing else growing
-                continue
-            if identity in answered and record.content != records[answered[identity][1]].content:
-                exchange, first = answered[identity]
+    def _add_calls(self, index: int, record: Record) -> None:
+        """A model may reuse the id of a call: then the newest calls have it, in their order."""
+        if self._growing is None:
+            self._growing = Exchange([])
+            self.exchanges.append(self._growing)
+            self._members.append(self._growing.members)
+        exchange = self._growing
+        exchange.members.append(index)
+        exchange.calling.append(index)
+        exchange.open_calls += len(record.tool_calls)
+        for place, call in enumerate(record.tool_calls):
+            waiting = self._waiting.setdefault(str(call.get("id") or ""), [])
+            if waiting and waiting[0][0] is not exchange:
+                waiting.clear()
+            waiting.append((exchange, (index, place)))
+
+    def _add_result(self, index: int, record: Record) -> None:
+        identity = record.tool_call_id or ""
+        if waiting := self._waiting.get(identity):
+            exchange, call = waiting.pop(0)
+            exchange.members.append(index)
+            exchange.answers[index] = call
+            exchange.open_calls -= 1
+            self._answered[identity] = exchange, index
+            self._growing = None if exchange is self._growing else self._growing
+            return
+        if identity in self._answered:
+            exchange, first = self._answered[identity]
+            if record.content != self._records[first].content:
                 exchange.members.append(index)
                 exchange.continued.setdefault(first, []).append(index)
-                continue
-            orphans.append(index)
-        elif record.tool_calls:
-            exchange = growing or Exchange([])
-            _open(open_calls, exchange, record, index)
-            exchange.members.append(index)
-            exchange.calling.append(index)
-            if growing is not None:
-                continue
-            growing = exchange
-            exchanges.append(exchange)
-            members.append(exchange.members)
-            continue
-        elif record.role == "user":
-            growing = None
-        members.append([index])
-    return _Grouped([tuple(each) for each in members], exchanges, orphans)
-
-
-def _open(
-    open_calls: dict[str, list[tuple[Exchange, tuple[int, int]]]], exchange: Exchange, record: Record, index: int
-) -> None:
-    """A model may reuse the id of a call: then the newest calls have it, in their order."""
-    for place, call in enumerate(record.tool_calls):
-        waiting = open_calls.setdefault(str(call.get("id") or ""), [])
-        if waiting and waiting[0][0] is not exchange:
-            waiting.clear()
-        waiting.append((exchange, (index, place)))
-        exchange.open_calls += 1
+                return
+        self.orphans.append(index)
+        self._members.append([index])
 
 
 def _with_calls(record: Record, calls: Sequence[Mapping[str, Any]]) -> Record | None:

@@ -17,9 +17,8 @@ from harness.world import World
 from memorybase.conversation import Record, View, build_view
 from memorybase.conversation.context import ContextRequest, build_context
 from memorybase.conversation.history import node_executions
-from memorybase.conversation.history.node_token_buffer import NodeHistory
 from memorybase.conversation.history.read import read_history
-from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest
+from memorybase.conversation.history.request import Conversation, History, HistoryRequest
 from memorybase.conversation.memory_use import record as uses
 from memorybase.conversation.memory_use.given import MAX_SOURCE_IDS, Given, GivenSource, record_given
 from memorybase.conversation.memory_use.provenance import ViewOrigin
@@ -373,9 +372,9 @@ def texts_in(world: World, execution_id: UUID) -> list[str]:
     return [message["content"] for message in outputs["context"]] + [outputs["text"]]
 
 
-def read_node(world: World, run_id: UUID) -> NodeHistory:
+def read_node(world: World, run_id: UUID) -> History:
     conversation = Conversation(world.services, world.user_id, world.flow_id, "s")
-    return read_history(conversation, HistoryRequest(run_id=run_id), mode="node", node_id="llm")
+    return read_history(conversation, HistoryRequest(mode="node", node_id="llm", run_id=run_id))
 
 
 def test_a_deletion_redacts_contexts_and_uses_that_quote_the_message(world: World) -> None:

@@ -13,18 +13,9 @@ from harness.world import World
 
 from memorybase import ids, wiring
 from memorybase.auth import api_keys
-from memorybase.conversation.history import (
-    Conversation,
-    MemoryConfig,
-    MemoryMode,
-    NodeTokenBufferMemory,
-    TokenBufferMemory,
-    fetch_memory,
-    node_executions,
-)
-from memorybase.conversation.node_object_memory import NodeObjectMemory, objects_of
+from memorybase.conversation.history import node_executions
 from memorybase.conversation.session_memory.presets import FLOWX_5
-from memorybase.conversation.view.tokens import ESTIMATE
+from memorybase.features.dify.node_objects import NodeObjectMemory, objects_of
 from memorybase.sessions import flows
 
 PAGES = Path(__file__).resolve().parents[3] / "docs/howto"
@@ -104,28 +95,3 @@ def test_each_page_names_classes_and_fields_that_exist(page: str) -> None:
     text = (PAGES / page).read_text(encoding="utf-8")
     assert "```python" in text
     assert "wiring.build()" in text, "says where the services come from"
-
-
-def test_a_nodes_configuration_chooses_its_memory(support: World) -> None:
-    def fetched(config: MemoryConfig | None, **changes: Any) -> Any:
-        at: dict[str, Any] = {
-            "tenant_id": support.user_id,
-            "app_id": "support",
-            "conversation_id": "chat-7",
-            "node_id": "llm",
-            "model_instance": ESTIMATE,
-        }
-        return fetch_memory(support.services, node_data_memory=config, **(at | changes))
-
-    assert list(MemoryMode) == ["conversation", "node"]
-    assert MemoryConfig().mode is MemoryMode.CONVERSATION
-    assert isinstance(fetched(MemoryConfig()), TokenBufferMemory)
-    assert isinstance(fetched(MemoryConfig(mode=MemoryMode("node"))), NodeTokenBufferMemory)
-    assert fetched(None) is None
-    assert fetched(MemoryConfig(), conversation_id=None) is None
-    assert fetched(MemoryConfig(mode=MemoryMode.NODE), conversation_id="") is None
-    assert fetched(MemoryConfig(mode=MemoryMode.NODE), node_id=None) is None
-    assert MemoryConfig.model_validate({"window": {"enabled": True, "size": 3}}).message_limit == 3
-    assert MemoryConfig.model_validate({"window": {"enabled": False, "size": 3}}).message_limit is None
-    conversation = Conversation(support.services, support.user_id, support.flow_id, "chat-7")
-    assert fetched(MemoryConfig()).conversation == conversation

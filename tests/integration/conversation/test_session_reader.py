@@ -6,29 +6,22 @@ import random
 from typing import Any
 
 import pytest
+from harness.captured import captured_view
 from harness.random_threads import random_log
 from harness.records import Flat
 from harness.rows import each_row
 from harness.world import World
 
-from memorybase.conversation import Limits, Record, Summary, View, ViewOptions, build_view
+from memorybase.conversation import Limits, Record, View, ViewOptions, build_view
 from memorybase.conversation.history import session_reader
-from memorybase.conversation.history.session_reader import UNREAD, captured_view
+from memorybase.conversation.history.session_reader import UNREAD
 from memorybase.conversation.view.threads import inferred_parents, thread
 from memorybase.errors import NotFound
 from memorybase.sessions import edits
 
 
-def view(world: World, session_id: str = "s", summary: Summary | None = None, **options: Any) -> View:
-    return captured_view(
-        world.services,
-        user_id=world.user_id,
-        flow_id=world.flow_id,
-        session_id=session_id,
-        counter=Flat(),
-        options=ViewOptions(**options),
-        summary=summary,
-    )
+def view(world: World, session_id: str = "s", **options: Any) -> View:
+    return captured_view(world, ViewOptions(**options), session_id)
 
 
 def stored(world: World, session_id: str = "s") -> list[Record]:
@@ -83,19 +76,7 @@ def test_a_view_of_a_tail_matches_that_of_the_whole_thread(
     assert (UNREAD in found.report.flags) == (max_tokens < 100_000)
 
 
-def test_messages_that_no_summary_covers_are_read_however_old(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_reader, "FIRST_PAGE", 2)
-    for turn in range(1, 11):
-        world.say("s", {"role": "user", "content": f"q{turn}"}, f"a{turn}")
-    summary = Summary(text="before", from_seq=1, to_seq=4)
-
-    found = view(world, summary=summary, limits=Limits(max_turns=2, prune="turn"), uncovered_tokens=1000)
-
-    assert found.messages[0]["content"].endswith("before")
-    assert [message["content"] for message in found.messages[1:3]] == ["q3", "a3"]
-
-
-def test_another_users_flow_and_an_unknown_leaf_are_not_found(world: World) -> None:
+def test_an_unknown_session_is_empty_and_an_unknown_leaf_not_found(world: World) -> None:
     run = world.say("s", {"role": "user", "content": "mine"})
     world.say("a/b", "elsewhere")
     assert view(world).report.kept == (str(run.messages[0].id),)
@@ -103,7 +84,3 @@ def test_another_users_flow_and_an_unknown_leaf_are_not_found(world: World) -> N
     with pytest.raises(NotFound) as caught:
         view(world, "a/b", leaf_id=str(run.messages[0].id))
     assert caught.value.field == "leaf_id"
-    with pytest.raises(NotFound):
-        captured_view(
-            world.services, user_id=world.new_user(), flow_id=world.flow_id, session_id="s", options=ViewOptions()
-        )

@@ -14,7 +14,8 @@ from harness.statements import Statement, recorded
 from harness.world import World
 
 from memorybase.conversation.history import session_reader
-from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest, conversation_view
+from memorybase.conversation.history.read import history_of
+from memorybase.conversation.history.request import Conversation, HistoryRequest
 from memorybase.database import clock, paging
 from memorybase.database.upsert import core
 from memorybase.features.retention import uses
@@ -271,7 +272,7 @@ def test_a_view_reads_only_the_messages_that_it_returns(world: World) -> None:
 
     def check(wanted: int, leaf_id: UUID | None = None) -> None:
         with sent_by(world) as sent:
-            view = conversation_view(conversation, HistoryRequest(leaf_id=leaf_id, max_tokens=40))
+            view = history_of(conversation, HistoryRequest(leaf_id=leaf_id, max_tokens=40)).view
         assert len(view.messages) == wanted
         reading = [(statement, parameters) for statement, parameters in sent if "FROM messages" in statement]
         assert 3 <= len(reading) <= 20

@@ -9,7 +9,7 @@ from harness.world import World
 
 from memorybase.conversation.context import ContextRequest, RecallOptions, build_context
 from memorybase.conversation.history.read import read_history
-from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest
+from memorybase.conversation.history.request import Conversation, HistoryRequest
 from memorybase.conversation.session_memory.presets import PRESETS
 from memorybase.search import search as answer
 from memorybase.search.request import SearchRequest

@@ -8,13 +8,13 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from harness.captured import captured_view
 from harness.random_threads import random_log
 from harness.rows import each_row
 from harness.statements import recorded
 from harness.world import World
 
 from memorybase.conversation import UUID_NIL, Limits, View, ViewOptions
-from memorybase.conversation.history.session_reader import captured_view
 from memorybase.conversation.view.threads import BROKEN_LINK, CYCLE
 from memorybase.sessions import edits, restoring
 
@@ -43,7 +43,7 @@ def view(world: World, leaf: str | None = None) -> View:
     options = ViewOptions(
         limits=Limits(prune="message"), drop_empty=False, leaf_id=None if leaf is None else str(said(world, leaf))
     )
-    return captured_view(world.services, user_id=world.user_id, flow_id=world.flow_id, session_id=S, options=options)
+    return captured_view(world, options, S)
 
 
 def thread(world: World, leaf: str | None = None) -> str:
@@ -297,5 +297,5 @@ def restore_at_random(world: World, seed: int) -> None:
 
 def walked(world: World, leaf_id: UUID, names: dict[UUID, int]) -> tuple[list[int], tuple[str, ...]]:
     options = ViewOptions(limits=Limits(prune="message"), leaf_id=str(leaf_id))
-    found = captured_view(world.services, user_id=world.user_id, flow_id=world.flow_id, session_id=S, options=options)
+    found = captured_view(world, options, S)
     return [names[UUID(record.id)] for record in found.records], found.report.flags

@@ -15,8 +15,8 @@ import pytest
 import redis
 from harness import RedisServer, wait_until
 
-from memorybase.conversation.node_object_memory.node_memory import CLEAN_UP_TASK
 from memorybase.conversation.session_memory.summaries import SUMMARIZE
+from memorybase.features.dify.deletion import CLEAN_UP_TASK
 from memorybase.services import JobMessage
 from memorybase.settings import Settings
 from worker.queue import (

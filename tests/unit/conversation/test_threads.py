@@ -15,7 +15,6 @@ from memorybase.conversation import UUID_NIL, Record
 from memorybase.conversation.view.threads import (
     BROKEN_LINK,
     CYCLE,
-    dify_thread,
     inferred_parents,
     thread,
 )
@@ -34,6 +33,20 @@ def rows(drawing: str) -> list[Row]:
     pairs = [word.split("<-") for word in drawing.split()]
     parents = {"NIL": UUID_NIL, "None": None}
     return [Row(identity, int(identity), parents.get(parent, parent)) for identity, parent in pairs]
+
+
+def dify_thread(newest_first: list[Row]) -> list[Row]:
+    """Dify's single pass: any row without a parent ends the thread, even if it is on another one."""
+    path: list[Row] = []
+    next_id: str | None = None
+    for row in newest_first:
+        if not row.parent_id:
+            path.append(row)
+            break
+        if next_id is None or next_id in {row.id, UUID_NIL}:
+            path.append(row)
+            next_id = row.parent_id
+    return path
 
 
 VECTORS = [

@@ -115,10 +115,9 @@ def test_a_run_continues_its_own_branch_and_not_the_newest() -> None:
     assert shown(view([*one, mine, *other], thread="inferred", leaf_id="u2")) == "u1 a1 u2"
 
 
-def test_difys_thread_and_pruning_are_available() -> None:
+def test_a_thread_by_parents_and_pruning_of_single_messages() -> None:
     records = [replace(one, parent_id=parent) for one, parent in zip(log("u1 u2 u3"), (None, None, "u1"), strict=True)]
 
-    assert shown(view(records, thread="dify")) == "u2 u3"
     assert shown(view(records, thread="parents")) == "u1 u3"
     assert shown(view(log("u1 A1[t1] T1 u2"), limits=Limits(max_tokens=20, prune="message"))) == "u2"
 

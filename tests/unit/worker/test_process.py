@@ -158,12 +158,14 @@ def test_a_clean_up_that_hangs_ends_the_process() -> None:
         "from types import SimpleNamespace\n"
         "from worker import tasks\n"
         "from contextlib import nullcontext\n"
+        "from memorybase.features.dify import deletion\n"
         "services = SimpleNamespace(settings=None, database=SimpleNamespace(reading=lambda **_: nullcontext()))\n"
-        "running = SimpleNamespace(watchdog=process.Watchdog(0.2), services=services)\n"
+        "running = SimpleNamespace(\n"
+        "    watchdog=process.Watchdog(0.2), services=services, ingest_waiting=None)\n"
         "tasks.this_process = lambda: running\n"
-        "tasks.clock.now = lambda db: None\n"
-        "tasks.node_memory.clean_up = lambda settings, now: time.sleep(50)\n"
-        "tasks.clean_node_memory()\n"
+        "deletion.clock.now = lambda db: None\n"
+        "deletion.delete_old = lambda settings, now: time.sleep(50)\n"
+        "tasks.app.tasks[deletion.CLEAN_UP_TASK.name]()\n"
     )
 
     assert result.returncode == process.EXIT_SOFTWARE

@@ -1,15 +1,20 @@
-"""Deletions of sessions, end users and flows reach node memory in objects."""
+"""Deletions of sessions, end users and flows reach node memory in objects; a worker deletes what is old."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase.conversation.node_object_memory import NodeObjectMemory, erasure, objects_of
-from memorybase.models import Flow
+from memorybase.features.dify import deletion
+from memorybase.features.dify.deletion import CLEAN_UP, CLEAN_UP_TASK
+from memorybase.features.dify.node_objects import NodeObjectMemory, objects_of
+from memorybase.models import Flow, Heartbeat
+from memorybase.operations import sweeper
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 
@@ -65,9 +70,23 @@ def test_node_memory_is_deleted_once_its_store_answers_again(world: World, monke
     world.say("s", "a question")
     write_node_object(world, str(world.flow_id))
     with monkeypatch.context() as outage:
-        outage.setattr(erasure, "objects_of", unreachable)
+        outage.setattr(deletion, "objects_of", unreachable)
         edits.delete_session(world.services, world.user_id, world.flow_id, "s")
         world.sweep()
         assert node_object_folders(world)
     assert world.sweep().done["sessions_removed"] == 1
     assert node_object_folders(world) == set()
+
+
+def test_node_memory_in_objects_is_cleaned_up_once_a_day_by_a_worker(world: World) -> None:
+    """The sweeper enqueues it once a day, however many sweepers run, and again if the notification was lost."""
+    assert world.sweep().done["node_memory"] == 0, "never, unless the settings say after how long"
+    services = replace(world.services, settings=world.services.settings.model_copy(update={"node_memory_days": 30}))
+    world.queue.away = True
+    assert sweeper.sweep(services).done["node_memory"] == 0
+    world.queue.away = False
+    assert [sweeper.sweep(services).done["node_memory"] for _ in range(3)] == [1, 0, 0]
+    with world.services.database.transaction() as db:
+        db.get_one(Heartbeat, CLEAN_UP).beat_at -= timedelta(days=1)
+    assert sweeper.sweep(services).done["node_memory"] == 1
+    assert len(world.queue.notified[CLEAN_UP_TASK.name]) == 2

@@ -1,4 +1,4 @@
-"""TokenBufferMemory over captured messages: threads, limits, files; what Dify does and what is correct."""
+"""The history of captured messages: threads, limits, files."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 from harness.records import Flat
 from harness.world import World
 
-from memorybase.conversation import UUID_NIL
-from memorybase.conversation.history.token_buffer import Conversation, TokenBufferMemory
+from memorybase.conversation import UUID_NIL, Prefixes, View
+from memorybase.conversation.history.read import history_of
+from memorybase.conversation.history.request import Conversation, HistoryRequest
 from memorybase.errors import NotFound
 
 
@@ -18,12 +19,12 @@ def conversation(world: World, session_id: str = "s") -> Conversation:
     return Conversation(world.services, world.user_id, world.flow_id, session_id)
 
 
-def buffer(world: World, session_id: str = "s", **options: Any) -> TokenBufferMemory:
-    return TokenBufferMemory(conversation(world, session_id), Flat(), **options)
+def view(world: World, session_id: str = "s", **asked: Any) -> View:
+    return history_of(conversation(world, session_id), HistoryRequest(**asked), counter=Flat()).view
 
 
-def history(memory: TokenBufferMemory, limit: int = 2000, **options: Any) -> str:
-    return " ".join(message["content"] for message in memory.get_history_prompt_messages(limit, **options))
+def history(world: World, session_id: str = "s", **asked: Any) -> str:
+    return " ".join(message["content"] for message in view(world, session_id, **asked).messages)
 
 
 def identity(world: World, name: str) -> UUID:
@@ -66,7 +67,7 @@ def test_history_follows_the_thread(world: World) -> None:
             turn(world, name, {"NIL": UUID_NIL, "None": None}.get(parent, parent), session_id=session_id)
 
         expected = " ".join(f"q{name} a{name}" for name in wanted.split())
-        assert history(buffer(world, session_id=session_id)) == expected, drawing
+        assert history(world, session_id) == expected, drawing
 
 
 def test_the_leaf_selects_the_thread_of_a_regenerated_answer(world: World) -> None:
@@ -85,14 +86,14 @@ def test_the_leaf_selects_the_thread_of_a_regenerated_answer(world: World) -> No
             },
         )
 
-    assert history(buffer(world)) == "A A'' C C'"
-    assert history(buffer(world, leaf_id=UUID(ids["B'"]))) == "A A' B B'"
+    assert history(world) == "A A'' C C'"
+    assert history(world, leaf_id=UUID(ids["B'"])) == "A A' B B'"
     with pytest.raises(NotFound):
-        history(buffer(world, leaf_id=identity(world, "unknown")))
+        history(world, leaf_id=identity(world, "unknown"))
 
 
 LIMITS = [
-    # tokens at 10 a message; single messages as Dify prunes them; whole turns
+    # tokens at 10 a message; single messages; whole turns
     (40, "q1 a1 q2 a2", "q1 a1 q2 a2"),
     (39, "a1 q2 a2", "q2 a2"),
     (30, "a1 q2 a2", "q2 a2"),
@@ -106,23 +107,23 @@ LIMITS = [
 def test_turns_are_kept_or_dropped_as_a_whole(world: World) -> None:
     for name in ("1", "2"):
         turn(world, name, None)
-    for limit, dify, whole in LIMITS:
-        assert history(buffer(world, prune="message"), limit) == dify
-        assert history(buffer(world), limit) == whole
-        assert buffer(world).view(limit).report.over_budget == (not whole)
+    for limit, single, whole in LIMITS:
+        assert history(world, prune="message", max_tokens=limit) == single
+        assert history(world, max_tokens=limit) == whole
+        assert view(world, max_tokens=limit).report.over_budget == (not whole)
     for message_limit, wanted in ((None, "q1 a1 q2 a2"), (0, "q1 a1 q2 a2"), (-1, "q1 a1 q2 a2"), (1, "q2 a2")):
-        assert history(buffer(world), message_limit=message_limit) == wanted
-        assert history(buffer(world, prune="message"), message_limit=message_limit) == wanted
+        assert history(world, message_limit=message_limit) == wanted
+        assert history(world, prune="message", message_limit=message_limit) == wanted
 
 
 def test_the_open_question_is_not_part_of_the_history(world: World) -> None:
     turn(world, "1", None)
     turn(world, "2", None, answer=False)
-    assert history(buffer(world)) == "q1 a1"
+    assert history(world) == "q1 a1"
     run_id = world.messages("s")[0].run_id
-    assert history(buffer(world, run_id=run_id)) == ""  # its own branch, from before its own messages
+    assert history(world, run_id=run_id) == ""  # its own branch, from before its own messages
     turn(world, "alone", None, session_id="new", answer=False)
-    assert history(buffer(world, session_id="new")) == ""
+    assert history(world, "new") == ""
 
 
 def test_history_renders_as_text(world: World) -> None:
@@ -134,7 +135,7 @@ def test_history_renders_as_text(world: World) -> None:
     )
     world.say("s", "end")
 
-    text = buffer(world).get_history_prompt_text("H", "A")
+    text = view(world, prefixes=Prefixes("H", "A")).text
 
     assert text == "H: q1\nA: a1\nH: [image]\n  x\n  Assistant: y\nA: end"
 
@@ -145,23 +146,23 @@ def test_files_precede_the_text_and_missing_ones_become_stubs(world: World) -> N
         {"type": "document", "transfer_method": "local_file", "upload_file_id": "f1", "name": "plan.pdf"},
     ]
     world.say("s", {"role": "user", "content": "look", "files": files}, "seen")
-    view = buffer(world).view()
-    assert [part["type"] for part in view.messages[0]["content"]] == ["image_url", "text", "text"]
-    assert [part.get("text") for part in view.messages[0]["content"][1:]] == ["[document: plan.pdf]", "look"]
-    assert view.report.degraded == ("files",)
+    shown = view(world)
+    assert [part["type"] for part in shown.messages[0]["content"]] == ["image_url", "text", "text"]
+    assert [part.get("text") for part in shown.messages[0]["content"][1:]] == ["[document: plan.pdf]", "look"]
+    assert shown.report.degraded == ("files",)
 
 
 def test_an_unknown_session_has_no_history_or_is_an_error(world: World) -> None:
-    assert history(buffer(world, session_id="unknown")) == ""
+    assert history(world, "unknown") == ""
     with pytest.raises(NotFound) as caught:
-        history(buffer(world, session_id="unknown", on_missing="error"))
+        history(world, "unknown", on_missing="error")
     assert caught.value.field == "session_id"
     stranger = Conversation(world.services, world.new_user(), world.flow_id, "s")
     with pytest.raises(NotFound):
-        TokenBufferMemory(stranger).get_history_prompt_messages()
+        history_of(stranger, HistoryRequest())
 
 
 def test_a_session_of_outputs_only_has_a_history(world: World) -> None:
     world.say("s", "a1", "a2", "a3")
-    assert history(buffer(world)) == "a1 a2 a3"
-    assert history(buffer(world), 20) == "a2 a3"
+    assert history(world) == "a1 a2 a3"
+    assert history(world, max_tokens=20) == "a2 a3"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from harness.api import Api, Json
 
-from api.routes.dify import CONTENT_CHARS, DEFAULT_TOP_K
 from memorybase import errors
+from memorybase.features.dify.routes import CONTENT_CHARS, DEFAULT_TOP_K
 from memorybase.search import search
 
 PATH = "/dify/retrieval"

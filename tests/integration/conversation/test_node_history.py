@@ -1,9 +1,7 @@
-"""Node memory: the node's latest context on the thread, whatever other nodes and branches did."""
+"""History of a node: its latest context on the thread, whatever other nodes and branches did."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4, uuid5
 
@@ -12,12 +10,9 @@ from harness.records import Flat
 from harness.world import World
 
 from memorybase.conversation.history import node_executions
-from memorybase.conversation.history.node_token_buffer import NodeTokenBufferMemory, node_view
-from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest
-from memorybase.conversation.node_object_memory.node_memory import CLEAN_UP, CLEAN_UP_TASK
+from memorybase.conversation.history.read import history_of
+from memorybase.conversation.history.request import Conversation, History, HistoryRequest
 from memorybase.errors import InvalidRequest, NotFound, RunConflict
-from memorybase.models import Heartbeat
-from memorybase.operations import sweeper
 from memorybase.sessions import edits
 
 
@@ -52,16 +47,14 @@ def execute(world: World, run_id: UUID, node: str, **changes: Any) -> UUID:
     return stored.id
 
 
-def memory(world: World, node_id: str | None = "n1", **options: Any) -> NodeTokenBufferMemory:
-    session_id = options.pop("session_id", "s")
-    return NodeTokenBufferMemory(
-        world.flow_id, session_id, node_id, world.user_id, Flat(), services=world.services, **options
-    )
+def history(world: World, node_id: str | None = "n1", *, session_id: str = "s", **asked: Any) -> History:
+    where = Conversation(world.services, world.user_id, world.flow_id, session_id)
+    return history_of(where, HistoryRequest(mode="node", node_id=node_id, **asked), counter=Flat())
 
 
-def first(memory: NodeTokenBufferMemory) -> Any:
+def first(world: World, node_id: str | None = "n1", **asked: Any) -> Any:
     """The first message of the history, which names its execution."""
-    found = memory.get_history_prompt_messages()
+    found = history(world, node_id, **asked).view.messages
     return found[0]["content"] if found else None
 
 
@@ -69,62 +62,57 @@ def test_a_node_that_failed_or_was_skipped_keeps_its_memory(world: World) -> Non
     r1 = run(world, "r1", None, "n1", "n2")
     r2 = run(world, "r2", "r1", "n1", "n2:failed")
     r3 = run(world, "r3", "r2")
-    assert first(memory(world, "n1", run_id=r3)) == f"to n1 in {r2}"
-    assert first(memory(world, "n2", run_id=r3)) == f"to n2 in {r1}"
-    assert first(memory(world, "n3")) is None
+    assert first(world, "n1", run_id=r3) == f"to n1 in {r2}"
+    assert first(world, "n2", run_id=r3) == f"to n2 in {r1}"
+    assert first(world, "n3") is None
 
 
 def test_each_thread_has_its_own_memory(world: World) -> None:
     r1 = run(world, "r1", None, "n1")
     r2 = run(world, "r2", "r1", "n1")
     run(world, "r3", "r1")
-    assert first(memory(world)) == f"to n1 in {r1}"
+    assert first(world) == f"to n1 in {r1}"
     leaf = uuid5(world.user_id, "message:r2")
-    assert first(memory(world, leaf_id=leaf)) == f"to n1 in {r2}"
+    assert first(world, leaf_id=leaf) == f"to n1 in {r2}"
     with pytest.raises(NotFound):
-        first(memory(world, leaf_id=uuid4()))
-
-
-def conversation(world: World) -> Conversation:
-    return Conversation(world.services, world.user_id, world.flow_id, "s")
+        first(world, leaf_id=uuid4())
 
 
 def test_a_retried_execution_is_not_in_its_own_history(world: World) -> None:
     r1 = run(world, "r1", None, "n1")
     r2 = run(world, "r2", "r1")
     tries = [execute(world, r2, f"n1#{index}") for index in (1, 2, 3)]
-    assert first(memory(world, run_id=r2)) == f"to n1#3 in {r2}"
+    assert first(world, run_id=r2) == f"to n1#3 in {r2}"
     for named in ({"execution_id": tries[1]}, {"index": 2}, {"index": 3, "execution_id": tries[1]}):
-        assert first(memory(world, run_id=r2, **named)) == f"to n1#1 in {r2}"
+        assert first(world, run_id=r2, **named) == f"to n1#1 in {r2}"
     for named in ({"execution_id": tries[0]}, {"index": 0}):
-        assert first(memory(world, run_id=r2, **named)) == f"to n1 in {r1}"
-    assert first(memory(world, run_id=r2, execution_id=uuid4())) == f"to n1#3 in {r2}", "a new round"
+        assert first(world, run_id=r2, **named) == f"to n1 in {r1}"
+    assert first(world, run_id=r2, execution_id=uuid4()) == f"to n1#3 in {r2}", "a new round"
 
 
 def test_a_retried_execution_before_anything_is_captured(world: World) -> None:
     one = execute(world, uuid4(), "n1")
     run_id = uuid4()
     two = execute(world, run_id, "n1")
-    assert node_view(conversation(world), "n1", HistoryRequest(run_id=run_id)).execution_id == two
-    asked = HistoryRequest(run_id=run_id, execution_id=two)
-    assert node_view(conversation(world), "n1", asked).execution_id == one
+    assert history(world, run_id=run_id).execution_id == two
+    assert history(world, run_id=run_id, execution_id=two).execution_id == one
 
 
 def test_each_round_of_a_loop_has_the_one_before_in_its_history(world: World) -> None:
     r1 = run(world, "r1", None, "n1#1", "n1#2", "n1")
-    assert first(memory(world)) == f"to n1#2 in {r1}"
+    assert first(world) == f"to n1#2 in {r1}"
     under_way = uuid4()
     execute(world, under_way, "n1")
     execute(world, under_way, "n1#1:running")
-    assert first(memory(world, run_id=under_way)) == f"to n1 in {under_way}"
-    assert first(memory(world)) == f"to n1#2 in {r1}"
+    assert first(world, run_id=under_way) == f"to n1 in {under_way}"
+    assert first(world) == f"to n1#2 in {r1}"
 
 
 def test_executions_without_captured_messages_have_a_history(world: World) -> None:
     execute(world, uuid4(), "n1")
     last = uuid4()
     execute(world, last, "n1")
-    assert first(memory(world)) == f"to n1 in {last}"
+    assert first(world) == f"to n1 in {last}"
 
 
 def test_few_shots_are_not_sent_twice_and_files_are_resolved(world: World) -> None:
@@ -148,7 +136,7 @@ def test_few_shots_are_not_sent_twice_and_files_are_resolved(world: World) -> No
     ]
     run(world, "r1", None, "n1", outputs={"text": "a cat", "context": context, "usage": 3}, few_shots=shots)
 
-    view = memory(world).view()
+    view = history(world).view
 
     asked, *others = view.messages
     stub = {"type": "text", "text": "[image: cat.png]"}
@@ -156,31 +144,32 @@ def test_few_shots_are_not_sent_twice_and_files_are_resolved(world: World) -> No
     assert asked["content"][1:] == [stub, stub, {"type": "text", "text": "look"}]
     assert [message["role"] for message in others] == ["assistant", "tool", "assistant"]
     assert view.report.degraded == ("files",)
-    assert memory(world).get_history_prompt_messages(max_token_limit=30) == []  # a turn, and a call, stay whole
+    assert history(world, max_tokens=30).view.messages == []  # a turn, and a call, stay whole
 
 
 def test_without_a_node_or_session_there_is_no_history_or_an_error(world: World) -> None:
     world.say("s", "hello")
-    missing = [
-        (memory(world, None), InvalidRequest),
-        (memory(world, session_id=None), InvalidRequest),
-        (memory(world, session_id="unknown"), NotFound),
-        (memory(world, "never ran"), NotFound),
+    missing: list[tuple[dict[str, Any], type[Exception], str]] = [
+        ({"node_id": None}, InvalidRequest, "node_id"),
+        ({"session_id": ""}, InvalidRequest, "conversation_id"),
+        ({"session_id": "unknown"}, NotFound, "session_id"),
+        ({"node_id": "never ran"}, NotFound, "node_id"),
     ]
-    for quiet, kind in missing:
-        assert first(quiet) is None
-        where, asked = quiet.conversation, HistoryRequest(on_missing="error")
-        with pytest.raises(kind):
-            node_view(where, quiet.node_id, asked)
+    for asked, kind, field in missing:
+        assert first(world, **asked) is None
+        with pytest.raises(kind) as caught:
+            history(world, **asked, on_missing="error")
+        assert caught.value.field == field
+    stranger = Conversation(world.services, world.new_user(), world.flow_id, "s")
     with pytest.raises(NotFound):
-        node_view(Conversation(world.services, world.new_user(), world.flow_id, "s"), "n1", HistoryRequest())
+        history_of(stranger, HistoryRequest(mode="node", node_id="n1"))
 
 
 def test_executions_are_replaced_refused_renamed_and_deleted(world: World) -> None:
     run_id = run(world, "r1", None, "n1")
     same = execute(world, run_id, "n1", outputs={"text": "again", "context": []})
     assert node_executions.get_execution(world.services, world.user_id, same).outputs["text"] == "again"
-    assert first(memory(world)) is None
+    assert first(world) is None
 
     new = node_executions.new_execution(world.user_id, {"node_id": "n", "index": 0, "status": "running", "outputs": {}})
     with pytest.raises(RunConflict):
@@ -195,7 +184,7 @@ def test_executions_are_replaced_refused_renamed_and_deleted(world: World) -> No
 
     kept = execute(world, run_id, "n2")
     edits.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="renamed")
-    assert first(memory(world, "n2", session_id="renamed")) == f"to n2 in {run_id}"
+    assert first(world, "n2", session_id="renamed") == f"to n2 in {run_id}"
     node_executions.delete_execution(world.services, world.user_id, same)
     receipt = edits.delete_session(world.services, world.user_id, world.flow_id, "renamed")
     assert receipt.node_executions == 1
@@ -215,17 +204,3 @@ def test_an_invalid_context_is_refused_with_its_field(world: World) -> None:
         with pytest.raises(InvalidRequest) as caught:
             execute(world, uuid4(), "n1", **raw)
         assert caught.value.field == field
-
-
-def test_node_memory_in_objects_is_cleaned_up_once_a_day_by_a_worker(world: World) -> None:
-    """The sweeper enqueues it once a day, however many sweepers run, and again if the notification was lost."""
-    assert world.sweep().done["node_memory"] == 0, "never, unless the settings say after how long"
-    services = replace(world.services, settings=world.services.settings.model_copy(update={"node_memory_days": 30}))
-    world.queue.away = True
-    assert sweeper.sweep(services).done["node_memory"] == 0
-    world.queue.away = False
-    assert [sweeper.sweep(services).done["node_memory"] for _ in range(3)] == [1, 0, 0]
-    with world.services.database.transaction() as db:
-        db.get_one(Heartbeat, CLEAN_UP).beat_at -= timedelta(days=1)
-    assert sweeper.sweep(services).done["node_memory"] == 1
-    assert len(world.queue.notified[CLEAN_UP_TASK.name]) == 2

@@ -19,10 +19,11 @@ from harness.records import Flat
 from harness.rows import each_row
 
 from memorybase.conversation import FileRef
-from memorybase.conversation.node_object_memory import append_log, erasure, node_memory
-from memorybase.conversation.node_object_memory.node_memory import NodeObjectMemory, key_of, objects_of
-from memorybase.conversation.node_object_memory.object_store import objects_at
 from memorybase.errors import DocumentUnsupported, InvalidRequest
+from memorybase.features.dify import append_log, deletion
+from memorybase.features.dify.document import key_of
+from memorybase.features.dify.node_objects import NodeObjectMemory, objects_of
+from memorybase.features.dify.object_store import objects_at
 from memorybase.settings import Settings
 
 
@@ -196,15 +197,15 @@ def test_a_deleted_conversation_leaves_no_text_behind(
     objects.replace("node_memory/a/c/n1.json", b"{damaged secret")
     memory(where, "a", "c", "n1").view(None)  # moves it to quarantine
 
-    assert erasure.delete_conversation(objects, "a", "c") >= 3
+    assert deletion.delete_documents(objects, "a", "c") >= 3
     left = [key for root in ("node_memory", "quarantine") for key, _ in objects.written(root)]
     assert left
     assert all(key.startswith(("node_memory/a/other/", "node_memory/b/c/")) for key in left)
     assert history_text(memory(where, "a", "c", "n1"), None) == ""
     if store == "folder":
         assert not (tmp_path / "node_memory/a/c").exists()
-    assert erasure.delete_conversation(objects, "a", "c") == 0
-    erasure.delete_app(objects, "a")
+    assert deletion.delete_documents(objects, "a", "c") == 0
+    deletion.delete_documents(objects, "a")
     assert {key.split("/")[1] for key, _ in objects.written("node_memory")} == {"b"}
 
 
@@ -267,9 +268,9 @@ def test_a_file_that_is_none_is_refused_with_its_field(tmp_path: Path) -> None:
 # A process that appends like append_many, to a document that counts as large early.
 WRITER = """
 import sys
-from memorybase.conversation.node_object_memory import append_log
-from memorybase.conversation.node_object_memory.node_memory import NodeObjectMemory
-from memorybase.conversation.node_object_memory.object_store import objects_at
+from memorybase.features.dify import append_log
+from memorybase.features.dify.node_objects import NodeObjectMemory
+from memorybase.features.dify.object_store import objects_at
 append_log.COMPACT_BYTES = 4_000
 mine = NodeObjectMemory("a", "c", "n", objects=objects_at(sys.argv[1]))
 for number in range(200):
@@ -413,7 +414,7 @@ def test_documents_without_recent_writes_are_cleaned_up(tmp_path: Path) -> None:
     for file in tmp_path.rglob("old.json.d/*"):
         os.utime(file, (long_ago, long_ago))
     now = datetime.now(UTC)
-    assert node_memory.clean_up(settings.model_copy(update={"node_memory_days": 0}), now) == 0
-    assert node_memory.clean_up(settings, now - timedelta(days=30)) == 0
-    assert node_memory.clean_up(settings, now) == 1
+    assert deletion.delete_old(settings.model_copy(update={"node_memory_days": 0}), now) == 0
+    assert deletion.delete_old(settings, now - timedelta(days=30)) == 0
+    assert deletion.delete_old(settings, now) == 1
     assert {file.name for file in (tmp_path / "node_memory/a/c").iterdir()} == {"new.json", "new.json.d"}

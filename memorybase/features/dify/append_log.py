@@ -15,22 +15,18 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from memorybase.conversation.node_object_memory.object_store import Objects
 from memorybase.errors import DocumentBusy
+from memorybase.features.dify import document as documents
+from memorybase.features.dify.document import Document
+from memorybase.features.dify.object_store import Objects
 from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
-
-Document = dict[str, Any]
-# Applies operations to a document, in place.
-Apply = Callable[[Document, Sequence[Any]], None]
-# Whether a stored document has the right shape; raises for one that only a later version understands.
-Check = Callable[[Document], bool]
 
 APPEND, SNAPSHOT = ".append", ".snapshot"
 QUARANTINE = "quarantine/"
@@ -53,23 +49,11 @@ class _State:
 
 
 class Journal:
-    """One document. `empty` returns a new one."""
+    """One document. Every call may raise DocumentUnsupported for one of a later version."""
 
-    def __init__(
-        self,
-        objects: Objects,
-        key: str,
-        *,
-        apply: Apply,
-        empty: Callable[[], Document],
-        is_valid: Check,
-        compress: bool = False,
-    ) -> None:
+    def __init__(self, objects: Objects, key: str, *, compress: bool = False) -> None:
         self._objects = objects
         self._key = key
-        self._apply = apply
-        self._empty = empty
-        self._is_valid = is_valid
         self._compress = compress
         self._is_checked = False
 
@@ -89,13 +73,13 @@ class Journal:
             number = state.last + 1
             created = self._objects.create(self._name(number, APPEND), content)
             state = self._state()
-            if created and (state.snapshot < number or self._covers(identity)):
+            if created and (state.snapshot < number or identity in self.read()["recent"]):
                 break
             if created:  # a snapshot covers this number without this append
                 self._objects.delete(self._name(number, APPEND))
         else:
             raise DocumentBusy
-        if len(state.appends) >= APPENDS or self._is_small():
+        if len(state.appends) >= APPENDS or self._objects.size(self._key) <= COMPACT_BYTES:
             self.compact()
 
     def compact(self) -> None:
@@ -120,7 +104,7 @@ class Journal:
             recent = document.get("recent")
             kept = recent if isinstance(recent, list) else []
             document["recent"] = [*kept, *(append.get("id") for append in appends)][-RECENT:]
-            self._apply(document, [operation for append in appends for operation in append.get("operations", ())])
+            documents.apply(document, [operation for append in appends for operation in append.get("operations", ())])
             return document, state
         raise DocumentBusy
 
@@ -134,14 +118,14 @@ class Journal:
         """The highest snapshot, from its copy if that is current; without one, a document that others stored."""
         document = self._decoded(self._key)
         if state.snapshot == 0:
-            return document or self._empty()  # a document without snapshots comes from elsewhere
+            return document or documents.empty()  # a document without snapshots comes from elsewhere
         if document is not None and document.get("through") == state.snapshot:
             return document
         document = self._decoded(self._name(state.snapshot, SNAPSHOT))
         if document is None:
             if self._state().snapshot != state.snapshot:
                 raise FileNotFoundError
-            return self._empty()  # quarantined
+            return documents.empty()  # quarantined
         return document
 
     def _state(self) -> _State:
@@ -163,12 +147,6 @@ class Journal:
         covered = [f"{n:012d}{SNAPSHOT}" for n in numbers[SNAPSHOT] if n < snapshot]
         covered += [f"{n:012d}{APPEND}" for n in numbers[APPEND] if n <= snapshot]
         return _State(snapshot, sorted(n for n in numbers[APPEND] if n > snapshot), covered)
-
-    def _covers(self, identity: str) -> bool:
-        return identity in self._read()[0].get("recent", ())
-
-    def _is_small(self) -> bool:
-        return self._objects.size(self._key) <= COMPACT_BYTES
 
     def _name(self, number: int, kind: str) -> str:
         return f"{self._key}.d/{number:012d}{kind}"
@@ -198,6 +176,6 @@ class Journal:
 
     def _has_shape(self, key: str, document: Document) -> bool:
         if not key.endswith(APPEND):
-            return self._is_valid(document)
+            return documents.is_document(document)
         operations = document.get("operations", [])
         return isinstance(operations, list) and all(isinstance(operation, dict) for operation in operations)

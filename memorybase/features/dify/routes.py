@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from enum import IntEnum
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response, Security
 from fastapi.exceptions import RequestValidationError
@@ -16,16 +17,19 @@ from starlette.exceptions import HTTPException
 from api import failures
 from api.admission import Work
 from api.deps import BEARER, HEADER, KeyedRoute, Reader, ServicesDep
-from api.key_limits import Rule, knowledge_in_body
+from api.extension import Routes
+from api.key_limits import Asked, Rule
 from api.operations import operation
 from api.schemas import QUERY_BOUND, Stored, example
 from memorybase import errors
+from memorybase.features.dify.knowledge import Knowledge, find_knowledge
 from memorybase.messages import message_text
+from memorybase.queries.ownership import not_found
 from memorybase.search import search
 from memorybase.search.conditions import MAX_CONDITIONS, OPERATORS, Conditions, checked_condition
 from memorybase.search.corrections import marking
 from memorybase.search.hits import Hit
-from memorybase.search.request import Knowledge, SearchRequest, find_knowledge
+from memorybase.search.request import SearchRequest
 from memorybase.validation import Sent
 from memorybase.vectors.search import MAX_TOP_K, check_bound
 
@@ -144,10 +148,6 @@ class Code(IntEnum):
     KNOWLEDGE = 2001
 
 
-class HeaderForm(errors.Unauthorized):
-    """The header must be 'Authorization: Bearer KEY'."""
-
-
 class DifyRoute(KeyedRoute):
     """A keyed route whose errors have Dify's form."""
 
@@ -155,38 +155,34 @@ class DifyRoute(KeyedRoute):
         handler = super().get_route_handler()
 
         async def answered(request: Request) -> Response:
+            if not _has_key(request):
+                error = errors.Unauthorized("The header must be 'Authorization: Bearer KEY'.")
+                return _failed(request, error, Code.HEADER)
             try:
-                _check_header(request)
                 return await handler(request)
             except (errors.MemorybaseError, RequestValidationError, HTTPException) as found:
-                error = failures.as_error(found)
-                failures.log_failure(request, error)
-                return _render(error)
+                return _failed(request, failures.as_error(found), Code.KEY)
 
         return answered
 
 
-def _check_header(request: Request) -> None:
-    """Raises HeaderForm: Dify tells a missing key from a wrong one."""
+def _has_key(request: Request) -> bool:
+    """Dify tells a missing key from a wrong one."""
     scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
-    if not (scheme.lower() == "bearer" and credentials.strip()) and not request.headers.get("x-api-key"):
-        raise HeaderForm
+    return bool((scheme.lower() == "bearer" and credentials.strip()) or request.headers.get("x-api-key"))
 
 
-def _render(error: errors.MemorybaseError) -> JSONResponse:
-    status, code = _status_and_code(error)
+def _failed(request: Request, error: errors.MemorybaseError, of_key: Code) -> JSONResponse:
+    """The answer; `of_key` is the code of an error about the key."""
+    failures.log_failure(request, error)
+    status: int = error.status_code
+    code = status
+    if isinstance(error, errors.Unauthorized | errors.Forbidden):
+        status, code = HTTPStatus.FORBIDDEN, of_key
+    elif isinstance(error, errors.NotFound):
+        code = Code.KNOWLEDGE
     headers = failures.headers_of(error) if status != HTTPStatus.FORBIDDEN else {}
     return JSONResponse({"error_code": code, "error_msg": _text(error)}, status_code=status, headers=headers)
-
-
-def _status_and_code(error: errors.MemorybaseError) -> tuple[int, int]:
-    if isinstance(error, HeaderForm):
-        return HTTPStatus.FORBIDDEN, Code.HEADER
-    if isinstance(error, errors.Unauthorized | errors.Forbidden):
-        return HTTPStatus.FORBIDDEN, Code.KEY
-    if isinstance(error, errors.NotFound):
-        return error.status_code, Code.KNOWLEDGE
-    return error.status_code, error.status_code
 
 
 def _text(error: errors.MemorybaseError) -> str:
@@ -209,8 +205,25 @@ router = APIRouter(
 )
 
 
+ROUTES = Routes(router=router, tag="dify", description="Dify's External Knowledge API.")
+
+
+def _knowledge_in_body(asked: Asked) -> None:
+    """Check what a call names. If it names no end user, add the key's."""
+    sent = asked.text("body", "knowledge_id")
+    if sent is None:
+        return  # the route says what is missing
+    found = find_knowledge(asked.services, asked.user_id, sent)
+    if asked.limits.flow_ids is not None and found.flow_id not in asked.limits.flow_ids:
+        raise not_found("knowledge", sent)
+    if found.end_user_id is not None:
+        asked.limits.check_end_user(found.end_user_id, "knowledge", sent)
+    elif asked.limits.end_user_id is not None:
+        asked.fill("body", "knowledge_id", f"{sent}/{quote(asked.limits.end_user_id, safe='')}")
+
+
 @router.post("/dify/retrieval")
-@operation(limits=Rule([knowledge_in_body], []), work=Work.SEARCH)
+@operation(limits=Rule([_knowledge_in_body], []), work=Work.SEARCH)
 def retrieve_knowledge(body: Retrieval, services: ServicesDep, caller: Reader) -> RetrievalAnswer:
     """Search for Dify's External Knowledge API. The endpoint to enter in Dify ends in /v1/dify."""
     setting = body.retrieval_setting or RetrievalSetting()
