@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memorybase import errors
-from memorybase.cli.options import DataDirOption
-from memorybase.stack.state import settings_in_use
+from memorybase.cli.options import DataDirOption, stored_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,4 +63,4 @@ def export(
 def _services(data_dir: Path | None) -> Services:
     from memorybase import wiring
 
-    return wiring.build(settings_in_use(data_dir))
+    return wiring.build(stored_settings(data_dir))

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memorybase import errors
-from memorybase.cli.options import DataDirOption, plural, print_table
-from memorybase.stack.state import settings_in_use
+from memorybase.cli.options import DataDirOption, plural, print_table, stored_settings
 
 if TYPE_CHECKING:
     from memorybase.operations.workers import WorkerView
@@ -84,4 +83,4 @@ def _progress(worker: WorkerView) -> str:
 def _services(data_dir: DataDirOption) -> Services:
     from memorybase import wiring
 
-    return wiring.build(settings_in_use(data_dir), role="cli")
+    return wiring.build(stored_settings(data_dir), role="cli")

@@ -375,7 +375,7 @@ def put_back(world: World, base: UUID, records: dict[str, VectorRecord]) -> None
 
 def run(world: World, monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:
     monkeypatch.setattr(wiring, "build", lambda *_args, **_options: world.services)
-    monkeypatch.setattr(restore_cli, "settings_in_use", lambda _path: world.services.settings)
+    monkeypatch.setattr(restore_cli, "stored_settings", lambda _path: world.services.settings)
     return CliRunner().invoke(cli.app, ["restore", *words])
 
 

@@ -369,7 +369,7 @@ class TestDoctor:
         lines = result.stdout.splitlines()
         assert (result.exit_code, len(lines)) == (1, 3)
         assert "is not supported" in lines[0]
-        assert lines[2].startswith(f"no stack is running in {tmp_path}. Start it with: memorybase up")
+        assert lines[2].startswith(f"No stack is running in {tmp_path}. Start it with: memorybase up")
 
     def test_with_services_elsewhere_it_checks_each(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("MEMORYBASE_REDIS_URL", "redis://127.0.0.1:1/0")
