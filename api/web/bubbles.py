@@ -95,6 +95,11 @@ class Bubble:
             return "waiting", f"in {held.held} of {held.counted} memories" if held.held else "waiting"
         return "ok", "searchable" if held.held == 1 else f"in {held.held} memories"
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether its state changes by itself."""
+        return self.state is not None and self.state[0] == "waiting"
+
 
 def bubbles(
     messages: Sequence[MessageView],

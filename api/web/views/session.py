@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Form
+from fastapi import APIRouter, Form, Query
 from fastapi.responses import RedirectResponse, Response
 
 from api.web import timeline
@@ -110,6 +110,20 @@ async def part(
     return visit.fragment(
         "session_group.html", shown=shown, here=None, way="up" if after is None else "down", **_group(read)
     )
+
+
+@router.get("/session/states")
+async def states(
+    visit: Visitor,
+    flow: str,
+    id: str,  # noqa: A002 - in the address
+    seq: Annotated[list[int], Query(max_length=transcript.GROUP)],
+) -> Response:
+    """The states of messages that waited when they were shown."""
+    flow_id = ids.flow_id(visit.principal.user_id, flow)
+    messages, holdings = await visit.read(transcript.read_messages, flow_id, id, seq)
+    shown = bubbles(messages, holdings, {})
+    return visit.live("session_states.html", bubbles=shown, flow_id=flow_id, session_id=id)
 
 
 @router.get("/session/message")
