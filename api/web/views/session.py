@@ -137,7 +137,9 @@ async def message(visit: Visitor, flow: str, message: str) -> Response:
         message=given,
         held=held,
         uses=uses,
+        idle=await visit.read(ingestion.idle_times, given.flow_id),
         state_of=timeline.state_of,
+        starts=timeline.starts,
     )
 
 

@@ -126,7 +126,7 @@ def test_a_message_is_explained_edited_and_deleted(window: Window, client: Clien
     reader = window()
     page = reader.page
     reader.open(address(flow))
-    expect(page.get_by_role("article", name="message 2")).to_contain_text("searchable")
+    expect(page.get_by_role("article", name="message 2")).to_contain_text("ingested")
     about(page, 2)
     card = page.locator("#about")
     expect(card).to_contain_text("Ingested after")
@@ -150,7 +150,7 @@ def test_a_message_is_explained_edited_and_deleted(window: Window, client: Clien
     page.locator("body").press("Control+z")
     expect(page.locator("#notices")).to_contain_text("1 undone.")
     expect(page.locator("article.here")).to_contain_text("Berth 13 is.")
-    expect(page.locator("article.here .state")).to_have_text("searchable")  # without loading the page again
+    expect(page.locator("article.here .state")).to_have_text("ingested")  # without loading the page again
 
 
 def test_a_muted_message_says_so_and_is_unmuted_by_undo(window: Window, client: Client, flow: str) -> None:
