@@ -30,6 +30,7 @@ SUPPORTED = ((3, 11), (3, 12), (3, 13), (3, 14))
 # Jobs take seconds; an older one is stuck.
 OLD_SECONDS = 600.0
 MORE_MEMORY = "ALTER SYSTEM SET shared_buffers = '1GB', or a quarter of the server's memory; then restart PostgreSQL"
+IN_ORDER = "stored for each message; they refine the order of results"
 NEEDED_BY_UP = frozenset({"python", "data directory", "redis-server"})
 
 
@@ -182,8 +183,12 @@ def _database(context: DoctorContext) -> str:
 
 
 def _timeouts(context: DoctorContext) -> str:
-    missing = context.services.database.missing_timeouts() if context.database_url else []
-    return _fail_if(bool(missing), f"without effect: {', '.join(missing)}" if missing else "in effect")
+    database = context.services.database if context.database_url else None
+    if database is None or database.is_sqlite:
+        return "none needed for SQLite"
+    missing = database.missing_timeouts()
+    detail = f"the database ignores {', '.join(missing)}" if missing else "the database ends what hangs or waits too long"
+    return _fail_if(bool(missing), detail)
 
 
 def _replica(context: DoctorContext) -> str:
@@ -343,8 +348,9 @@ def _keyword_index(context: DoctorContext) -> str:
     _ = context.database_url
     language = context.settings.keyword_language
     waiting = index.waiting_for_reindex(context.services).sessions
-    detail = f"{plural(waiting, 'session')} not indexed in {language} by this version"
-    return _fail_if(waiting > 0, detail if waiting else f"in {language}")
+    complete = {"detect": "each text in its own language", "none": "words as they are written"}
+    detail = f"{plural(waiting, 'session')} indexed in another language or by an earlier version"
+    return _fail_if(waiting > 0, detail if waiting else f"complete, {complete.get(language, f'in {language}')}")
 
 
 def _token_vectors(context: DoctorContext) -> str:
@@ -361,7 +367,7 @@ def _token_vectors(context: DoctorContext) -> str:
         return "rebuilt with the vectors"
     if without and not missing:
         return f"{plural(without, 'memory base')} without them, or with former ones; regenerate for better results"
-    return _fail_if(missing > 0, f"missing for {plural(missing, 'message')}" if missing else "complete")
+    return _fail_if(missing > 0, f"missing for {plural(missing, 'message')}" if missing else IN_ORDER)
 
 
 def _coding_agents(_: DoctorContext) -> str:

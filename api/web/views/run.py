@@ -28,11 +28,11 @@ from memorybase.search.bands import FAIR
 router = APIRouter(include_in_schema=False)
 
 VERDICTS = {
-    "fits": ("ok", "recall fits"),
-    "may_help": ("ok", "recall may help"),
-    "did_not_help": ("waiting", "recall did not help"),
-    "nothing_found": ("waiting", "nothing recalled"),
-    "not_asked": ("off", "recall not asked"),
+    "fits": ("ok", "memories fit the question"),
+    "may_help": ("ok", "memories may help"),
+    "did_not_help": ("waiting", "memories do not fit"),
+    "nothing_found": ("waiting", "no memories recalled"),
+    "not_asked": ("off", "no memories asked for"),
 }
 REASONS = {
     "not_in_thread": "on another branch",

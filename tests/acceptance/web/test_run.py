@@ -78,13 +78,13 @@ def test_a_run_shows_what_was_asked_given_and_answered(window: Window, client: C
     expect(page.get_by_role("heading", level=1)).to_have_text(QUESTION)
     expect(page).to_have_title(re.compile(re.escape(QUESTION)))
     answer = page.get_by_role("region", name="Node answer")
-    expect(answer).to_contain_text("recall fits")
+    expect(answer).to_contain_text("memories fit the question")
     expect(answer).to_contain_text(f"“{QUESTION}”")
     expect(answer.get_by_role("link", name=re.compile("Berth 12 has shore power"))).to_have_attribute(
         "href", re.compile("session.*id=bea.*at=2")
     )
     route = page.get_by_role("region", name="Node route")
-    expect(route.get_by_text(re.compile("recall did not help|nothing recalled"))).to_be_visible()
+    expect(route.get_by_text(re.compile("memories do not fit|no memories recalled"))).to_be_visible()
     limit = route.get_by_role("link", name=re.compile("Set a limit|Look why"))
     expect(limit).to_have_attribute("href", re.compile("playground.*q=Who"))
 

@@ -315,7 +315,7 @@ class TestSavedVectors:
         with pytest.raises(errors.CollectionMissing, match=r"being rebuilt.*mode keyword"):
             asked("dense")
         assert asked("keyword")
-        context: Any = DoctorContext(world.services.settings, "")
+        context: Any = DoctorContext(world.services.settings, None)
         context.__dict__["services"] = world.services
         assert doctor._vectors(context).startswith("0 of 1 rebuilt after a restore. Searches by words work meanwhile")
         assert run(world, monkeypatch, "--apply").exit_code == 0

@@ -379,7 +379,7 @@ class TestDoctor:
 
     def test_it_names_the_settings_that_were_changed_and_no_secret(self, monkeypatch: pytest.MonkeyPatch) -> None:
         (check,) = [each for each in doctor.CHECKS if each.name == "settings"]
-        context = doctor.DoctorContext(Settings(), "")
+        context = doctor.DoctorContext(Settings(), None)
         assert check.run(context).detail == "all have their default"
         monkeypatch.setenv("MEMORYBASE_CHUNK_TOKENS", "128")
         monkeypatch.setenv("MEMORYBASE_API_KEY", "a-secret")
