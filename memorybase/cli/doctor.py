@@ -187,7 +187,9 @@ def _timeouts(context: DoctorContext) -> str:
     if database is None or database.is_sqlite:
         return "none needed for SQLite"
     missing = database.missing_timeouts()
-    detail = f"the database ignores {', '.join(missing)}" if missing else "the database ends what hangs or waits too long"
+    detail = (
+        f"the database ignores {', '.join(missing)}" if missing else "the database ends what hangs or waits too long"
+    )
     return _fail_if(bool(missing), detail)
 
 
