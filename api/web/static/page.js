@@ -94,8 +94,11 @@
       if (output) output.value = (output.dataset.before ?? "") + Number(event.target.value).toFixed(output.dataset.decimals ?? 1);
     }
   });
-  // What is wrong with a field stands below it too, until it is changed: the browser's own words soon go away.
-  document.addEventListener("invalid", ({ target }) => {
+  // What is wrong with a field stands below it until it is changed: the browser's own words cover it and go away.
+  document.addEventListener("invalid", event => {
+    const { target } = event;
+    event.preventDefault();
+    if ([...target.form.elements].find(each => !each.validity.valid) === target) target.focus();
     explain(target);
     const label = target.labels?.[0]?.textContent.trim() || target.getAttribute("aria-label") || "This field";
     const text = document.createElement("p");

@@ -146,7 +146,7 @@ def test_chosen_sessions_are_synced_with_a_result_for_each(window: Window, clien
     opened = window()
     page = opened.page
     opened.open(f"/memories/{base}")
-    expect(page.get_by_role("button", name="Ingest now: 2 waiting")).to_be_visible()
+    expect(page.get_by_role("button", name="Ingest now: 2 sessions")).to_be_visible()
     page.get_by_label("Choose chosen-0").check()
     page.get_by_label("Choose chosen-1").check()
     with page.expect_response(lambda answer: "/sessions?seen=" in answer.url and answer.status == 200):
@@ -157,10 +157,10 @@ def test_chosen_sessions_are_synced_with_a_result_for_each(window: Window, clien
     expect(results.get_by_role("listitem").filter(has_text="question 1")).to_contain_text("Being ingested")
     expect(results.get_by_role("listitem").filter(has_text="question 0")).to_contain_text("Nothing waits")
     expect(page.get_by_role("row", name="chosen-1")).to_contain_text("2 of 2")
-    expect(page.get_by_role("button", name="Ingest now: 1 waiting")).to_be_visible()
-    page.get_by_role("button", name="Ingest now: 1 waiting").click()
+    expect(page.get_by_role("button", name="Ingest now: 1 session")).to_be_visible()
+    page.get_by_role("button", name="Ingest now: 1 session").click()
     expect(page.get_by_role("row", name="chosen-2")).to_contain_text("2 of 2")
-    expect(page.get_by_role("button", name=re.compile("^Ingest now"))).to_have_count(0)
+    expect(page.get_by_role("button", name=re.compile("^Ingest now:"))).to_have_count(0)
 
 
 def test_chosen_sessions_are_deleted_after_a_question(window: Window, client: Client) -> None:
