@@ -9,11 +9,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+import typer
 from memorybase_client import local_stack
 from memorybase_client.local_stack import LocalStack
 
 from memorybase import errors
-from memorybase.cli import options
+from memorybase.cli import hooks, options
 from memorybase.settings import Settings
 from memorybase.stack.run import run_stack
 from memorybase.stack.state import (
@@ -170,3 +171,24 @@ def test_another_program_on_the_port_is_named_by_its_process(machine: Machine) -
         pytest.raises(errors.EnvironmentFailure, match=rf"is taken by process {os.getpid()} \("),
     ):
         check_port("127.0.0.1", server.getsockname()[1])
+
+
+def test_hooks_are_installed_for_the_stack_of_options_of_before_or_that_is_found(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(typer, "prompt", lambda text, **_: f"answer to {text}")
+
+    def found(url: str | None = None, before: dict[str, str] | None = None) -> tuple[str, str]:
+        client, key = hooks._client(None, url, before or {})
+        with client:
+            return client.url, key
+
+    with pytest.raises(errors.NotReady):
+        found()
+    machine.start_other()
+    assert found() == (OTHER, "its key")
+    assert found(OTHER) == (OTHER, "its key")
+    assert found(before={"url": "http://before", "key": "earlier"}) == ("http://before", "earlier")
+    assert found("http://remote") == ("http://remote", "answer to API key for http://remote")
+    monkeypatch.setenv("MEMORYBASE_URL", "http://stated")
+    assert found() == ("http://stated", "answer to API key for http://stated")
