@@ -569,6 +569,11 @@ def tiktoken_cache() -> Path | None:
     return Path(folder) if folder else None
 
 
+def stated_url() -> str | None:
+    """MEMORYBASE_URL: the API that commands call, as clients do."""
+    return os.environ.get(f"{ENVIRONMENT_PREFIX}URL") or None
+
+
 def user_directory(variable: str, default: Path) -> Path:
     """A directory of the user that another program's variable may move, such as XDG_CONFIG_HOME."""
     return Path(os.environ.get(variable) or default).expanduser()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from memorybase.queries.coverage import SearchState
 
 SEARCH_STATES = {
-    SearchState.SEARCHABLE: ("ok", "Searchable"),
+    SearchState.SEARCHABLE: ("ok", "Ingested"),
     SearchState.UPDATING: ("working", "Updating after an edit"),
     SearchState.INGESTING: ("working", "Ingesting"),
     SearchState.WAITING: ("waiting", "Waiting"),

@@ -93,7 +93,12 @@ class Bubble:
             return "failed", "vectors lost"
         if held.held < held.counted:
             return "waiting", f"in {held.held} of {held.counted} memories" if held.held else "waiting"
-        return "ok", "searchable" if held.held == 1 else f"in {held.held} memories"
+        return "ok", "ingested" if held.held == 1 else f"in {held.held} memories"
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether its state changes by itself."""
+        return self.state is not None and self.state[0] == "waiting"
 
 
 def bubbles(

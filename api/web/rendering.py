@@ -37,6 +37,8 @@ WAITS = frozenset({"paused", "long", "restore"})
 CALM = frozenset({"long", "restore"})
 UNDO_SECONDS = int(UNDO.total_seconds())  # of a deletion
 
+_UTC = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d) UTC")
+
 PLACES = (
     ("home", "Home", "/", "h"),
     ("conversations", "Conversations", "/conversations", "c"),
@@ -88,6 +90,7 @@ def _environment() -> Environment:
         "clock": clock,
         "day": day,
         "minute": minute,
+        "zoned": zoned,
         "marked": marked,
         "excerpt": excerpt,
         "speaker": speaker,
@@ -188,6 +191,15 @@ def minute(time: datetime) -> str:
     return Markup('<time data-exact datetime="{}" title="{}">{}</time>').format(
         f"{utc:%Y-%m-%dT%H:%M:%SZ}", f"{utc:%Y-%m-%d %H:%M:%S} UTC", f"{utc:%-d %b %H:%M}"
     )
+
+
+def zoned(text: str) -> str:
+    """A text of the API, whose times of UTC the script writes in the reader's zone."""
+
+    def written(found: re.Match[str]) -> str:
+        return minute(datetime.fromisoformat(f"{found[1]}+00:00"))
+
+    return Markup(_UTC.sub(written, str(escape(text))))  # noqa: S704 - escaped
 
 
 def day(time: datetime) -> str:

@@ -1,4 +1,4 @@
-"""The way of a run's messages from capture to searchable, as rows of a chart. Pure."""
+"""The way of a run's messages from capture to ingestion, as rows of a chart. Pure."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def steps_of(ingestion: Ingestion) -> list[Step]:
         if css != "waited" or seconds >= LEAST_WAIT_SECONDS:
             found.append(Step(label, css, share(began), max(0.0, share(done) - share(began)), duration(seconds)))
     if ended is not None:
-        found.append(Step("Searchable", "done", share(ended), 0.0, f"after {after(ingestion)}"))
+        found.append(Step("Ingested", "done", share(ended), 0.0, f"after {after(ingestion)}"))
     return found
 
 
@@ -59,6 +59,15 @@ def after(ingestion: Ingestion) -> str:
     """How long after the capture searches by meaning found the messages."""
     ms = ingestion.searchable_after_ms
     return duration(None if ms is None else ms / 1_000)
+
+
+def starts(ingestion: Ingestion, idle_after: int) -> str:
+    """When the ingestion of messages that wait starts by itself; `idle_after` in seconds, 0: never when idle."""
+    if not ingestion.auto_capture:
+        return "This memory is off and ingests only when asked."
+    idle = f", or {duration(idle_after)} after the last one" if idle_after else ""
+    count = f"{ingestion.pending:,} of {ingestion.threshold:,} messages"
+    return f"{count}. Ingestion starts with {ingestion.threshold:,}{idle}."
 
 
 def state_of(ingestion: Ingestion) -> tuple[str, str]:

@@ -16,9 +16,9 @@ from uuid import uuid4
 import typer
 
 from memorybase import errors
-from memorybase.cli.options import DataDirOption, plural
+from memorybase.cli.options import DataDirOption, nothing_runs, plural
 from memorybase.settings import ENVIRONMENT_PREFIX, Settings, without_password
-from memorybase.stack.state import DataDir, settings_in_use
+from memorybase.stack.state import SERVICE_URLS, DataDir, settings_in_use
 from memorybase.vector_stores import VECTOR_STORES, VectorStoreName
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 SUPPORTED = ((3, 11), (3, 12), (3, 13), (3, 14))
 # Jobs take seconds; an older one is stuck.
 OLD_SECONDS = 600.0
-SERVICE_URLS = frozenset({"database_url", "redis_url", "broker_url", *(store.url for store in VECTOR_STORES.values())})
 MORE_MEMORY = "ALTER SYSTEM SET shared_buffers = '1GB', or a quarter of the server's memory; then restart PostgreSQL"
+IN_ORDER = "stored for each message; they refine the order of results"
 NEEDED_BY_UP = frozenset({"python", "data directory", "redis-server"})
 
 
@@ -41,7 +41,7 @@ def doctor(data_dir: DataDirOption = None) -> None:
     settings = settings_in_use(data_dir)
     # Problems are printed below, one line each.
     telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))
-    context = DoctorContext(settings, f" --data-dir {data_dir}" if data_dir else "")
+    context = DoctorContext(settings, data_dir)
     if context.has_no_stack:
         _report_missing_stack(context)
         raise typer.Exit(1)
@@ -62,7 +62,7 @@ def _report_missing_stack(context: DoctorContext) -> None:
     for check in CHECKS:
         if check.name in NEEDED_BY_UP and not (result := check.run(context)).ok:
             _print(result)
-    typer.echo(f"no stack is running in {context.data.path}. Start it with: {context.up}")
+    typer.echo(nothing_runs(context.data, context.stated))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +78,16 @@ class DoctorContext:
     """State that the checks share; connects to a service only when a check needs it."""
 
     settings: Settings
-    option: str  # --data-dir as given, for the suggested commands
+    stated: Path | None  # --data-dir as given
 
     @property
     def data(self) -> DataDir:
         return DataDir(self.settings.data_dir)
+
+    @property
+    def option(self) -> str:
+        """For the suggested commands."""
+        return f" --data-dir {self.stated}" if self.stated else ""
 
     @cached_property
     def services(self) -> Services:
@@ -178,8 +183,14 @@ def _database(context: DoctorContext) -> str:
 
 
 def _timeouts(context: DoctorContext) -> str:
-    missing = context.services.database.missing_timeouts() if context.database_url else []
-    return _fail_if(bool(missing), f"without effect: {', '.join(missing)}" if missing else "in effect")
+    database = context.services.database if context.database_url else None
+    if database is None or database.is_sqlite:
+        return "none needed for SQLite"
+    missing = database.missing_timeouts()
+    detail = (
+        f"the database ignores {', '.join(missing)}" if missing else "the database ends what hangs or waits too long"
+    )
+    return _fail_if(bool(missing), detail)
 
 
 def _replica(context: DoctorContext) -> str:
@@ -339,8 +350,9 @@ def _keyword_index(context: DoctorContext) -> str:
     _ = context.database_url
     language = context.settings.keyword_language
     waiting = index.waiting_for_reindex(context.services).sessions
-    detail = f"{plural(waiting, 'session')} not indexed in {language} by this version"
-    return _fail_if(waiting > 0, detail if waiting else f"in {language}")
+    complete = {"detect": "each text in its own language", "none": "words as they are written"}
+    detail = f"{plural(waiting, 'session')} indexed in another language or by an earlier version"
+    return _fail_if(waiting > 0, detail if waiting else f"complete, {complete.get(language, f'in {language}')}")
 
 
 def _token_vectors(context: DoctorContext) -> str:
@@ -357,7 +369,7 @@ def _token_vectors(context: DoctorContext) -> str:
         return "rebuilt with the vectors"
     if without and not missing:
         return f"{plural(without, 'memory base')} without them, or with former ones; regenerate for better results"
-    return _fail_if(missing > 0, f"missing for {plural(missing, 'message')}" if missing else "complete")
+    return _fail_if(missing > 0, f"missing for {plural(missing, 'message')}" if missing else IN_ORDER)
 
 
 def _coding_agents(_: DoctorContext) -> str:

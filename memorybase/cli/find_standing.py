@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from memorybase.cli.options import DataDirOption, plural
-from memorybase.stack.state import settings_in_use
+from memorybase.cli.options import DataDirOption, plural, stored_settings
 
 
 def find_standing(data_dir: DataDirOption = None) -> None:
@@ -13,7 +12,7 @@ def find_standing(data_dir: DataDirOption = None) -> None:
     from memorybase import telemetry, wiring
     from memorybase.standing import backfill
 
-    settings = settings_in_use(data_dir)
+    settings = stored_settings(data_dir)
     telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))
     services = wiring.build(settings)
     messages = new = 0

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from memorybase_client.coding_agents import install as hooks
 
-from memorybase.cli.options import DataDirOption, UrlOption, connect, plural
-from memorybase.settings import Settings
-from memorybase.stack.state import DataDir
+from memorybase import errors
+from memorybase.cli.options import DataDirOption, UrlOption, address, connect, plural
+from memorybase.settings import stated_url
 
 if TYPE_CHECKING:
     from memorybase_client import Client
@@ -70,11 +70,13 @@ def uninstall(agent: AgentArgument) -> None:
 def _client(data_dir: Path | None, url: str | None, before: dict[str, str]) -> tuple[Client, str]:
     """A client and its key: of the stated address or directory, else as before, else of the stack that runs. There is
     no option for the key, since other users of a machine can read its command lines."""
-    settings = Settings()
+    stated = url or (None if data_dir else stated_url())
     if data_dir is None and url is None and before.get("url") and before.get("key"):
-        url, key = before["url"], before["key"]
-    elif data_dir is None and url is not None:
-        key = settings.api_key or typer.prompt(f"API key for {url}", hide_input=True)
-    else:
-        key = DataDir(data_dir or settings.data_dir).known_api_key(settings) or ""
-    return connect(data_dir, url, key or None), key
+        return connect(None, before["url"], before["key"]), before["key"]
+    try:
+        found, key = address(data_dir, url, None)
+    except errors.Unauthorized:
+        if stated is None:
+            raise
+        found, key = stated, typer.prompt(f"API key for {stated}", hide_input=True)
+    return connect(None, found, key), key

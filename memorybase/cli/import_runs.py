@@ -196,7 +196,7 @@ def _print(report: Report, file: Path | None) -> None:
             if key[0] == kind:
                 typer.echo(f"  {count:6}  {key[1]}, such as {report.examples[key][0].shown()}")
     if file is not None:
-        typer.echo(f"every one of them is in {file}")
+        typer.echo(f"every one of them is in {file}" if report.counts else f"all of it fits; {file} is empty")
 
 
 def _raise_for(report: Report, totals: Totals, name: str, source: str) -> None:

@@ -14,8 +14,7 @@ import typer
 
 from memorybase import errors
 from memorybase.cli.command import PrintedList
-from memorybase.cli.options import DataDirOption
-from memorybase.stack.state import settings_in_use
+from memorybase.cli.options import DataDirOption, stored_settings
 
 if TYPE_CHECKING:
     from memorybase.models import ApiKey
@@ -143,7 +142,7 @@ def local_user(data_dir: Path | None) -> tuple[Services, UUID]:
     from memorybase.auth import api_keys
     from memorybase.queries.credentials import user_by_name
 
-    services = wiring.build(settings_in_use(data_dir))
+    services = wiring.build(stored_settings(data_dir))
     try:
         with services.database.reading() as db:
             user_id = user_by_name(db, api_keys.LOCAL_USER)

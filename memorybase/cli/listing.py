@@ -14,8 +14,7 @@ from memorybase_client import errors as client_errors
 from memorybase import errors
 from memorybase.cli.command import through_stack
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, plural, print_table
-from memorybase.settings import Settings
-from memorybase.stack.state import DataDir
+from memorybase.stack.state import find_data_dir
 
 if TYPE_CHECKING:
     from memorybase_client import Client, models
@@ -75,8 +74,8 @@ def status(data_dir: DataDirOption = None, url: UrlOption = None, key: KeyOption
         raise typer.Exit(1) from None
     with client:
         missing = _missing(client)
-        running = None if url else DataDir(data_dir or Settings().data_dir).running()
-        process = f", process {running.pid}" if running is not None else ""
+        running = find_data_dir(data_dir).running()
+        process = f", process {running.pid}" if running is not None and running.url == client.url else ""
         typer.echo(f"{'ready' if missing is None else 'not ready'}   {client.url}{process}")
         if missing is not None:
             typer.echo(f"          {missing}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shlex
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from memorybase_client import local_stack
 from memorybase_client.importers.files import decoded
 from rich.console import Console
 from rich.markup import escape
@@ -18,22 +20,34 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextCol
 from rich.table import Table
 
 from memorybase import errors
-from memorybase.settings import Settings
-from memorybase.stack.state import DataDir
+from memorybase.settings import Settings, stated_url
+from memorybase.stack.state import (
+    DataDir,
+    RunningStack,
+    check_database,
+    find_data_dir,
+    running_elsewhere,
+    settings_in_use,
+)
 
 if TYPE_CHECKING:
     from memorybase_client import Client
 
 DataDirOption = Annotated[
     Path | None,
-    typer.Option("--data-dir", help="The stack's data directory. (default: ./memorybase-data)", show_default=False),
+    typer.Option(
+        "--data-dir",
+        help="The stack's data directory. (default: ./memorybase-data, else that of the stack that runs)",
+        show_default=False,
+    ),
 ]
 UrlOption = Annotated[
     str | None,
-    typer.Option("--url", help="The API's URL. (default: that of the stack in --data-dir)", show_default=False),
+    typer.Option("--url", help="The API's URL. (default: MEMORYBASE_URL, else the stack's)", show_default=False),
 ]
 KeyOption = Annotated[
-    str | None, typer.Option("--key", help="The API key. (default: the one in the data directory)", show_default=False)
+    str | None,
+    typer.Option("--key", help="The API key. (default: MEMORYBASE_API_KEY, else the stack's)", show_default=False),
 ]
 
 LINE_SECONDS = 5.0  # between two lines of progress where there is no terminal
@@ -94,21 +108,46 @@ def quiet_client(url: str, key: str, *, tries: int, timeout_seconds: float = 60.
 
 
 def address(data_dir: Path | None, url: str | None, key: str | None) -> tuple[str, str]:
-    """The URL and the key of the stack that the options name. Raises NotReady or Unauthorized with what to do."""
+    """The URL and the key of the stack that the options name, else the environment, else of the one that is found.
+    Raises NotReady or Unauthorized with what to do."""
     settings = Settings()
-    data = DataDir(data_dir or settings.data_dir)
+    data = find_data_dir(data_dir)
     running = data.running()
+    url = url or (None if data_dir else stated_url())
     if url is None:
         if running is None:
-            option = f" --data-dir {data_dir}" if data_dir else ""
-            raise errors.NotReady(f"No stack is running in {data.path}. Start it with: memorybase up{option}")
+            raise errors.NotReady(nothing_runs(data, data_dir))
         url = running.url
-    # The key of a data directory is for its own stack: another address must not learn it.
-    is_own = running is not None and running.url == url.rstrip("/")
-    key = key or (data.known_api_key(settings) if is_own else settings.api_key)
+    key = key or settings.api_key or _key_of(url.rstrip("/"), data, running)
     if key is None:
         raise errors.Unauthorized(f"{url} requires an API key. Pass it with --key or MEMORYBASE_API_KEY.")
     return url, key
+
+
+def nothing_runs(data: DataDir, stated: Path | None) -> str:
+    """Which directory has no running stack, and what to do."""
+    text = f"No stack is running in {data.path}."
+    if other := running_elsewhere(data):
+        return text + other
+    option = f" --data-dir {shlex.quote(str(stated))}" if stated else ""
+    hint = "" if stated or data.path.exists() else ". If its data is in another folder, add --data-dir"
+    return f"{text} Start it with: memorybase up{option}{hint}"
+
+
+def _key_of(url: str, data: DataDir, running: RunningStack | None) -> str | None:
+    """The key of a stack of this machine, which no other address must learn."""
+    own = data.known_api_key(Settings()) if running is not None and running.url == url else None
+    noted = local_stack.find()
+    return own or (noted.key if noted is not None and noted.url == url else None)
+
+
+def stored_settings(data_dir: Path | None) -> Settings:
+    """The settings for a command that works on the database. Raises NotReady with the directory if there is none."""
+    settings = settings_in_use(data_dir)
+    check_database(settings)
+    if (path := settings.data_dir.resolve()) != (data_dir or Settings().data_dir).expanduser().resolve():
+        typer.echo(f"note: this is the stack in {path}", err=True)
+    return settings
 
 
 @contextmanager

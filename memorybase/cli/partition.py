@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memorybase.cli.options import DataDirOption, plural, progress
-from memorybase.stack.state import settings_in_use
+from memorybase.cli.options import DataDirOption, plural, progress, stored_settings
 
 if TYPE_CHECKING:
     from memorybase.database.engine import Database
@@ -23,7 +22,7 @@ def partition(
     from memorybase.database.engine import Database
     from memorybase.keyword_index import partitions as dividing
 
-    database = Database(settings_in_use(data_dir).migration_url, pool_size=1)
+    database = Database(stored_settings(data_dir).migration_url, pool_size=1)
     try:
         if abandon:
             dividing.abandon(database)

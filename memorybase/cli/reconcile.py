@@ -8,8 +8,7 @@ from uuid import UUID
 import typer
 
 from memorybase import errors
-from memorybase.cli.options import DataDirOption, plural, progress
-from memorybase.stack.state import settings_in_use
+from memorybase.cli.options import DataDirOption, plural, progress, stored_settings
 
 if TYPE_CHECKING:
     from memorybase.memory_bases.reconcile import Reconciled
@@ -89,7 +88,7 @@ def reconcile(
     from memorybase import telemetry, wiring
     from memorybase.queries import memory_bases
 
-    settings = settings_in_use(data_dir)
+    settings = stored_settings(data_dir)
     telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))
     services = wiring.build(settings)
     with services.database.reading() as db:

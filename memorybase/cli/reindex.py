@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from memorybase.cli.options import DataDirOption, plural, progress
-from memorybase.stack.state import settings_in_use
+from memorybase.cli.options import DataDirOption, plural, progress, stored_settings
 
 
 def reindex(data_dir: DataDirOption = None) -> None:
@@ -13,7 +12,7 @@ def reindex(data_dir: DataDirOption = None) -> None:
     from memorybase import telemetry, wiring
     from memorybase.keyword_index import index
 
-    settings = settings_in_use(data_dir)
+    settings = stored_settings(data_dir)
     telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))
     services = wiring.build(settings)
     waiting = index.waiting_for_reindex(services)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from memorybase.cli.options import DataDirOption
+from memorybase.cli.options import DataDirOption, stored_settings
 from memorybase.settings import Settings
 
 
@@ -60,9 +60,8 @@ def sweep(
 ) -> None:
     """Recover lost jobs and flush idle sessions. `up` runs a sweeper; otherwise run one or more."""
     from memorybase.cli.sweep import sweep_for_ever, sweep_once
-    from memorybase.stack.state import settings_in_use
 
-    settings = settings_in_use(data_dir)
+    settings = stored_settings(data_dir)
     if once:
         for name, count in sweep_once(settings).items():
             typer.echo(f"{name}: {count}")

@@ -9,8 +9,7 @@ import typer
 
 from memorybase import errors
 from memorybase.cli.command import PrintedList
-from memorybase.cli.options import DataDirOption, plural
-from memorybase.stack.state import settings_in_use
+from memorybase.cli.options import DataDirOption, plural, stored_settings
 
 if TYPE_CHECKING:
     from memorybase.operations.workers import WorkerView
@@ -82,4 +81,4 @@ def _progress(worker: WorkerView) -> str:
 def _services(data_dir: DataDirOption) -> Services:
     from memorybase import wiring
 
-    return wiring.build(settings_in_use(data_dir), role="cli")
+    return wiring.build(stored_settings(data_dir), role="cli")

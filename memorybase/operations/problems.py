@@ -283,7 +283,7 @@ def _paused(row: AnyRow) -> Problem:
     is_paused = row.paused_at is not None
     resume = (Fix(FixAction.RESUME, "Resume", "PATCH", path, {"paused": False}),)
     turn_on = (
-        Fix(FixAction.SYNC, f"Sync {sessions}", "POST", f"{path}/flush"),
+        Fix(FixAction.SYNC, f"Ingest now: {sessions}", "POST", f"{path}/flush"),
         Fix(FixAction.TURN_ON, "Turn on", "PATCH", path, {"auto_capture": True}),
     )
     return Problem(

@@ -194,6 +194,11 @@ def base_of_name(db: OrmSession, user_id: UUID, name: str) -> UUID | None:
     return db.scalar(sa.select(MemoryBase.id).where(MemoryBase.user_id == user_id, MemoryBase.name == name))
 
 
+def idle_times(db: OrmSession, flow_id: UUID) -> dict[UUID, int]:
+    """The idle time of each memory base on the flow, in seconds; 0: off."""
+    return dict(db.execute(sa.select(MemoryBase.id, MemoryBase.idle_after).where(MemoryBase.flow_id == flow_id)).all())
+
+
 def base_ids_of_flow(db: OrmSession, flow_id: UUID) -> list[UUID]:
     """Every memory base of the flow, including those in deletion."""
     return list(db.scalars(sa.select(MemoryBase.id).where(MemoryBase.flow_id == flow_id).order_by(MemoryBase.id)))

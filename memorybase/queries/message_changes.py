@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database import batches
 from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
 from memorybase.database.upsert import rows_affected
 from memorybase.models import Flow, Message, MessageChange
@@ -76,6 +77,18 @@ def edits_after(db: OrmSession, flow_id: UUID, message_id: UUID, number: int) ->
     mine = (MessageChange.flow_id == flow_id, MessageChange.message_id == message_id, MessageChange.action == "edit")
     found = sa.select(MessageChange).where(*mine, MessageChange.number > number).order_by(MessageChange.number)
     return db.scalars(found).all()
+
+
+def captured_contents(db: OrmSession, flow_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Any]:
+    """The contents that these messages had before their first edit of it; none of those without one."""
+    found: dict[UUID, Any] = {}
+    for some in batches.pages(ids):
+        mine = (MessageChange.flow_id == flow_id, MessageChange.message_id.in_(some), MessageChange.action == "edit")
+        edits = sa.select(MessageChange.message_id, MessageChange.former).where(*mine).order_by(MessageChange.number)
+        for message_id, former in db.execute(edits):
+            if "content" in (former or {}):
+                found.setdefault(message_id, former["content"])
+    return found
 
 
 def of_batch(

@@ -14,11 +14,11 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database.paging import AnyRow
 from memorybase.described import Attempts, MemoryBaseId, MemoryBaseName, MessageId
 from memorybase.models import Capture, IngestionJob
-from memorybase.queries import coverage, memory_uses
+from memorybase.queries import coverage, memory_bases, memory_uses
 from memorybase.queries import jobs as job_queries
 from memorybase.queries import messages as message_queries
 from memorybase.queries.coverage import SearchState
-from memorybase.queries.ownership import require
+from memorybase.queries.ownership import require, require_flow
 from memorybase.read_models.views import view_of
 from memorybase.services import Services
 
@@ -78,6 +78,13 @@ def message_ingestion(services: Services, user_id: UUID, message_id: UUID) -> Me
         return MessageIngestion(
             message_id, ingestion_of(db, flow_id, found), memory_uses.runs_with(db, flow_id, message_id)
         )
+
+
+def idle_times(services: Services, user_id: UUID, flow_id: UUID) -> dict[UUID, int]:
+    """The idle time of each memory base on the flow, in seconds; 0: off. Raises NotFound."""
+    with services.database.reading(on_replica=True) as db:
+        require_flow(db, user_id, flow_id)
+        return memory_bases.idle_times(db, flow_id)
 
 
 def ingestion_of(db: OrmSession, flow_id: UUID, rows: Sequence[AnyRow]) -> list[Ingestion]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -12,7 +12,7 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.messages import message_text
-from memorybase.queries import coverage, threads
+from memorybase.queries import coverage, message_changes, threads
 from memorybase.queries.ownership import require_flow
 from memorybase.queries.threads import Range
 from memorybase.read_models.branches import Branch, branches
@@ -41,12 +41,13 @@ class Place:
 @dataclass(frozen=True, slots=True)
 class Holding:
     """Number of memory bases that count a message, hold its version, could not embed it, or hold it and lost
-    vectors."""
+    vectors. `edited`: whether its content is another one than was captured."""
 
     counted: int = 0
     held: int = 0
     failed: int = 0
     lost: int = 0
+    edited: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +86,18 @@ def holdings_of(
         return _holdings(db, flow_id, session_id, messages)
 
 
+def read_messages(
+    services: Services, user_id: UUID, flow_id: UUID, session_id: str, seqs: Collection[int]
+) -> tuple[list[MessageView], dict[UUID, Holding]]:
+    """These messages of a session, at most a group, and which memory bases hold them. Raises NotFound."""
+    with services.database.reading(on_replica=True) as db:
+        require_flow(db, user_id, flow_id)
+        ranges = [(seq, seq) for seq in sorted(set(seqs))]
+        rows = threads.messages_in(db, flow_id, session_id, ranges, role=None, newest=False, limit=GROUP)
+        messages = [message_view(row) for row in rows]
+        return messages, _holdings(db, flow_id, session_id, messages)
+
+
 def find(services: Services, user_id: UUID, flow_id: UUID, session_id: str, text: str) -> list[int]:
     """The seqs of the newest messages that contain a text, in order, whatever its letter case. Raises NotFound."""
     wanted, found = text.casefold(), []
@@ -111,22 +124,28 @@ def _holdings(db: OrmSession, flow_id: UUID, session_id: str, messages: Sequence
         return {}
     seqs = [message.seq for message in messages]
     rows = coverage.holdings(db, flow_id, session_id, (min(seqs), max(seqs)))
-    return {row.id: Holding(row.counted, row.held, row.failed, int(row.lost)) for row in rows}
+    found = {row.id: Holding(row.counted, row.held, row.failed, int(row.lost)) for row in rows}
+    captured = message_changes.captured_contents(db, flow_id, [each.id for each in messages if each.edited_at])
+    for message in messages:
+        if message.id in captured and captured[message.id] != message.content:
+            found[message.id] = replace(found.get(message.id, Holding()), edited=True)
+    return found
 
 
 def _thread(db: OrmSession, flow_id: UUID, session_id: str, place: Place) -> tuple[int | None, list[Range]]:
-    """The messages that the thread goes through, and its ranges: the newest thread, unless `at` or `through` is on
-    another one."""
+    """The seq that the thread goes through, and its ranges: None and the newest thread, unless `at` or `through` is on
+    another one. A message that was deleted is on none."""
     newest = threads.newest_seq(db, flow_id, session_id)
     jumps: list[Any] = []
     if threads.first_link(db, flow_id, session_id) is not None:
         jumps = threads.jumps(db, flow_id, session_id, from_seq=0)
+    latest = thread_ranges(jumps, newest)
     through = place.through
     ranges = thread_ranges(jumps, newest, through=through)
     if place.at is not None and not any(first <= place.at <= last for first, last in ranges):
-        through = place.at
+        through = place.at if threads.links_at(db, flow_id, session_id, {place.at}) else None
         ranges = thread_ranges(jumps, newest, through=through)
-    return through, ranges
+    return None if ranges == latest else through, ranges
 
 
 def _group(

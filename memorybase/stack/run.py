@@ -25,7 +25,7 @@ from memorybase.stack.children import DISPENSABLE, NAMES, SERVICES, Plan, plan
 from memorybase.stack.private import keep_new_files_private, tighten
 from memorybase.stack.processes import Processes, end_leftovers
 from memorybase.stack.restore import complete_restore
-from memorybase.stack.state import RESTORED, DataDir, free_port, port_is_free, taken_by
+from memorybase.stack.state import RESTORED, DataDir, check_port, free_port
 from memorybase.stack.watch import failing_parts, watch
 
 READY_SECONDS = 600.0  # allows for a cold disk and a small, busy machine
@@ -49,6 +49,8 @@ def run_stack(data_dir: Path, host: str, port: int, report: Report, *, with_pare
     a process running. Port 0 selects a free port; `with_parent` stops the stack when standard input closes."""
     keep_new_files_private()
     data = DataDir(data_dir)
+    if not data.run.exists():  # nothing is left over that could have the port; a refused start makes nothing
+        check_port(host, port)
     data.make()
     with data.locked():
         tighten(data.path, report)
@@ -58,10 +60,8 @@ def run_stack(data_dir: Path, host: str, port: int, report: Report, *, with_pare
             report(
                 f"note: the vector store is repaired after a restore, in the background ({data.log_file('sweeper')})"
             )
+        check_port(host, port)
         port = port or free_port(host)
-        if not port_is_free(host, port):
-            owner = taken_by(port)
-            raise errors.EnvironmentFailure(f"Port {port} on {host} is taken{owner}. Choose another with --port.")
         settings = embedded(data.path)
         _note_ignored(settings, report)
         planned = plan(settings, data, host=host, port=port, pid=os.getpid())
@@ -100,7 +100,8 @@ async def _run(planned: Plan, report: Report, *, with_parent: bool) -> None:
             missing = await _unless_stopped(_serving(planned, processes, report), stop, processes)
             processes.is_serving = True
             watching = asyncio.create_task(watch(processes, planned.health_url, planned.data.path, report))
-            local = local_stack.LocalStack(planned.stack.url, planned.data.api_key(planned.settings))
+            key = planned.data.api_key(planned.settings)
+            local = local_stack.LocalStack(planned.stack.url, key, str(planned.data.path))
             if not with_parent:
                 _note_for_clients(local, report)
             _say_what_to_export(planned, report)

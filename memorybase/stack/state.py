@@ -10,24 +10,30 @@ import os
 import random
 import re
 import secrets
+import shlex
 import shutil
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psutil
+from memorybase_client import local_stack
 from memorybase_client.private_files import write_private
 
 from memorybase import errors
 from memorybase.settings import RESTORED_FOLDER, Settings, embedded
+from memorybase.vector_stores import VECTOR_STORES
 
 # Below the range of ephemeral ports on Linux and macOS, so that no outgoing connection takes a child's port while the
 # child is restarted.
 PORTS = range(20_000, 32_000)
 _NEWS = re.compile(r"^INFO:|\[info\b")  # of uvicorn, of ours
 LOG_BYTES = 5_000_000
+# Settings by which the environment names the services of another stack than the embedded one.
+SERVICE_URLS = frozenset({"database_url", "redis_url", "broker_url", *(store.url for store in VECTOR_STORES.values())})
 # Folders of a restore in the data directory: stack/restore.py.
 DATABASE = "memorybase.db"
 PART, READY, RESTORED = "restore.part", "restore.ready", RESTORED_FOLDER
@@ -167,21 +173,60 @@ class DataDir:
         return next((line for line in reversed(said) if not _NEWS.search(line)), said[-1] if said else "")
 
 
-def settings_in_use(data_dir: Path | None = None) -> Settings:
-    """The settings for a command: those of the stack running in the data directory, unless the environment names the
-    services itself."""
+def find_data_dir(stated: Path | None = None) -> DataDir:
+    """Where a command looks for a running stack: the stated directory, else MEMORYBASE_DATA_DIR, else that of this
+    folder if a stack runs from it, else that of the stack which this user's clients find."""
     configured = Settings()
-    settings = embedded(DataDir(data_dir or configured.data_dir).path)
+    data = DataDir(stated or configured.data_dir)
+    if stated is not None or "data_dir" in configured.model_fields_set or data.is_locked():
+        return data
+    return _noted() or data
+
+
+def _noted() -> DataDir | None:
+    """The data directory of the stack that this user's clients find, while it runs."""
+    noted = local_stack.find()
+    data = DataDir(Path(noted.data_dir)) if noted is not None and noted.data_dir else None
+    return data if data is not None and data.running() is not None else None
+
+
+def running_elsewhere(data: DataDir) -> str:
+    """For an error about this directory: which stack runs in another one. Empty if none is known."""
+    other = _noted()
+    running = other.running() if other is not None and other.path != data.path else None
+    if other is None or running is None:
+        return ""
+    return f" A stack runs in {other.path} and serves {running.url}: add --data-dir {shlex.quote(str(other.path))}."
+
+
+def settings_in_use(data_dir: Path | None = None) -> Settings:
+    """The settings for a command: those of the stack that `find_data_dir` finds, unless the environment names the
+    services itself. A database in the folder's own data directory comes first, also if its stack is stopped."""
+    configured = Settings()
+    data = DataDir(data_dir or configured.data_dir)
+    if SERVICE_URLS.isdisjoint(configured.model_fields_set) and not (data.path / DATABASE).exists():
+        data = find_data_dir(data_dir)
+    settings = embedded(data.path)
     if (settings.data_dir / READY).exists():
         raise errors.NotReady(
             f"A restore into {settings.data_dir} was interrupted. To finish it, start the stack or repeat the restore."
         )
-    running = DataDir(settings.data_dir).running()
+    running = data.running()
     if running is None:
         return settings if data_dir else configured
     found = {"redis_url": running.redis_url, "chroma_url": running.chroma_url}
     missing = {name: url for name, url in found.items() if name not in configured.model_fields_set}
     return embedded(settings.data_dir, **missing)
+
+
+def check_database(settings: Settings) -> None:
+    """Raises NotReady if the database is a SQLite file that does not exist: connecting would create it."""
+    url = settings.resolved_database_url
+    file = url.removeprefix("sqlite:///")
+    if file != url and not Path(file).exists():
+        other = running_elsewhere(DataDir(settings.data_dir))
+        help_ = other or " Name the stack's data directory with --data-dir, or start one there: memorybase up"
+        raise errors.NotReady(f"There is no database at {file}.{help_}")
 
 
 def free_port(host: str = "127.0.0.1") -> int:
@@ -193,13 +238,36 @@ def free_port(host: str = "127.0.0.1") -> int:
 
 
 def taken_by(port: int) -> str:
-    """The process that listens on the port, if the system reveals it, for an error."""
+    """What listens on the port, for an error: a stack with its data directory, else the process, as far as the system
+    reveals it."""
+    process = _listener(port)
+    noted = _noted()
+    folders = [noted.path] if noted is not None else []
+    with contextlib.suppress(psutil.Error):
+        folders += [Path(process.cwd())] if process is not None else []  # the API runs in its data directory
+    for data in map(DataDir, folders):
+        running = data.running()
+        if running is not None and urlsplit(running.url).port == port:
+            return f" by the stack in {data.path} ({running.url}), which commands find from every folder"
+    with contextlib.suppress(psutil.Error):
+        return f" by process {process.pid} ({process.name()})" if process is not None else ""
+    return ""
+
+
+def _listener(port: int) -> psutil.Process | None:
     with contextlib.suppress(psutil.Error):
         for connection in psutil.net_connections(kind="tcp"):
             listens = connection.status == psutil.CONN_LISTEN and connection.laddr.port == port
             if listens and connection.pid is not None:
-                return f" by process {connection.pid} ({psutil.Process(connection.pid).name()})"
-    return ""
+                return psutil.Process(connection.pid)
+    return None
+
+
+def check_port(host: str, port: int) -> None:
+    """Raises EnvironmentFailure if the port is taken, which names the stack or the process that has it."""
+    if port and not port_is_free(host, port):
+        text = f"Port {port} on {host} is taken{taken_by(port)}. To run another, choose its port with --port."
+        raise errors.EnvironmentFailure(text)
 
 
 def port_is_free(host: str, port: int) -> bool:

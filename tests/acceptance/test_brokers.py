@@ -159,7 +159,7 @@ class TestRedisBehindSentinels:
         locks.close()
 
     def test_doctor_names_the_sentinels_without_passwords(self, sentinels: Sentinels, tmp_path: Path) -> None:
-        context = doctor.DoctorContext(Settings(data_dir=tmp_path, redis_url=sentinels.url), "")
+        context = doctor.DoctorContext(Settings(data_dir=tmp_path, redis_url=sentinels.url), None)
         for name in ("redis", "queue"):
             (check,) = [each for each in doctor.CHECKS if each.name == name]
             result = check.run(context)
@@ -233,7 +233,7 @@ class TestRabbitMQ:
 
         assert problems() == {"redis": True, "broker": True}
         (check,) = [each for each in doctor.CHECKS if each.name == "queue"]
-        context = doctor.DoctorContext(services.settings, "")
+        context = doctor.DoctorContext(services.settings, None)
         result = check.run(context)
         wiring.close(context.services)
         assert result.ok

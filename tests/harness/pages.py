@@ -44,7 +44,8 @@ class Reader:
         (self._programs / "memorybase").chmod(0o755)
         noted = {"XDG_STATE_HOME": str(stack.state)}  # by which clients without arguments find it
         self._known = known | noted
-        self._environment = environment() | noted | {"PATH": f"{self._programs}:{os.environ['PATH']}"}
+        own = {"PATH": f"{self._programs}:{os.environ['PATH']}", "HOME": str(directory)}  # not the home of the tester
+        self._environment = environment() | noted | own
 
     def new_page(self) -> None:
         """Begin with nothing of an earlier page: another folder, and a stack without content."""

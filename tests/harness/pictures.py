@@ -192,7 +192,7 @@ def take_repair(stack: EmbeddedStack, client: Client, browser: Browser, folder: 
         expect(page.locator("#notices")).to_contain_text("Saved")
         client.wait_until_searchable(base)
         page.evaluate("htmx.ajax('GET', location.href, {target: 'ol.group', select: 'ol.group', swap: 'outerHTML'})")
-        expect(page.get_by_role("article", name="message 1")).to_contain_text("searchable")
+        expect(page.get_by_role("article", name="message 1")).to_contain_text("ingested")
         shots["3. The message corrected, with Undo"] = _content(page, "article")
         _ask(client, "desk-2", "Mrs. Lund in flat 14.")
         client.wait_until_searchable(base)

@@ -191,7 +191,7 @@ def walk(parts: dict[str, Any], score: float, words: Sequence[str]) -> list[Step
     if "signals" not in parts:
         return []
     at = float(parts["bias"])
-    steps = [Step("start", "Start: few messages are ever the right one", signed(at), *_span(LOW, at))]
+    steps = [Step("start", "Every message starts low: most do not answer a question", signed(at), *_span(LOW, at))]
     for part, share in _shares(parts).items():
         if not share:
             continue

@@ -94,6 +94,24 @@
       if (output) output.value = (output.dataset.before ?? "") + Number(event.target.value).toFixed(output.dataset.decimals ?? 1);
     }
   });
+  // What is wrong with a field stands below it until it is changed: the browser's own words cover it and go away.
+  document.addEventListener("invalid", event => {
+    const { target } = event;
+    event.preventDefault();
+    if ([...target.form.elements].find(each => !each.validity.valid) === target) target.focus();
+    explain(target);
+    const label = target.labels?.[0]?.textContent.trim() || target.getAttribute("aria-label") || "This field";
+    const text = document.createElement("p");
+    text.className = "error invalid";
+    text.setAttribute("role", "alert");
+    text.textContent = target.validity.valueMissing ? `${label} must not be empty.` : target.validationMessage;
+    target.after(text);
+    target.setAttribute("aria-invalid", "true");
+  }, true);
+  document.addEventListener("input", event => explain(event.target));
+  function explain(field) {
+    if (field.nextElementSibling?.matches(".invalid")) { field.nextElementSibling.remove(); field.removeAttribute("aria-invalid"); }
+  }
   // data-submits: a choice that changes what else can be chosen; it names what is taken back before.
   document.addEventListener("change", event => {
     const { target } = event, form = target.form;

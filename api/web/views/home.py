@@ -1,4 +1,4 @@
-"""Home: what needs a person, what was captured and is searchable, the flows, the latest runs, the parts."""
+"""Home: what needs a person, what was captured and is ingested, the flows, the latest runs, the parts."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ async def _sync(visit: Visit, base_id: UUID) -> str:
 
 async def _turn_on(visit: Visit, base_id: UUID) -> str:
     await visit.write(manage.update_memory_base, base_id, {"auto_capture": True})
-    return "Auto-capture is on. What waits is ingested with the next captures, or by Sync."
+    return "Auto-capture is on. What waits is ingested with the next captures, or by Ingest now."
 
 
 async def _resume(visit: Visit, base_id: UUID) -> str:
@@ -159,7 +159,7 @@ async def _resume(visit: Visit, base_id: UUID) -> str:
 
 async def _cancel(visit: Visit, job_id: UUID) -> str:
     await visit.write(regenerate.cancel_job, job_id)
-    return "The job is cancelled. What it was to ingest waits for the next capture, or for Sync."
+    return "The job is cancelled. What it was to ingest waits for the next capture, or for Ingest now."
 
 
 _OWN_FIXES = (
@@ -199,7 +199,7 @@ async def _held(visit: Visit, seen: Problems | None) -> dict[UUID, tuple[JobView
 
 
 async def _outlook(visit: Visit) -> dict[str, Any]:
-    """`waiting`: messages of the last day that are not searchable yet. `backlog`: what of all is due."""
+    """`waiting`: messages of the last day that are not ingested yet. `backlog`: what of all is due."""
     found = await _or_none(visit, overviews.overview, Window.DAY)
     waiting = found.waiting + found.failed + found.lost if found else 0
     return {"waiting": waiting, "backlog": await _or_none(visit, health.backlog) if waiting else None}
@@ -242,5 +242,5 @@ def _amounts(bucket: OverviewBucket) -> dict[str, int]:
 def _run_words(run: LatestRun) -> tuple[str, str]:
     """Tone and words of a run's state."""
     if run.state is SearchState.WAITING:
-        return "waiting", f"{run.pending:,} of {run.threshold:,} before ingest" if run.threshold else "Waits for a sync"
+        return "waiting", f"Waiting: {run.pending:,} of {run.threshold:,}" if run.threshold else "Waits for Ingest now"
     return SEARCH_STATES[run.state]

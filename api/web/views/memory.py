@@ -28,6 +28,11 @@ from memorybase.vector_stores import VECTOR_STORES, VectorStoreName
 
 router = APIRouter(include_in_schema=False)
 
+BEING_PREPARED = (
+    "Not started yet: the model is being prepared, once, which may take minutes. Rebuild again when the list of models "
+    "no longer says “is prepared first”."
+)
+
 
 Tab = Callable[[Visit, MemoryBaseView], Awaitable[Response]]
 TABS: dict[str, Tab] = {
@@ -101,6 +106,8 @@ async def rebuild(
         await visit.write(regenerate.regenerate, memory_base_id, embedding_model=model, vector_store=vector_store)
     except errors.BuildActive:
         return visit.done(here, "A rebuild is running already.")
+    except errors.ModelPreparing:
+        return visit.done(here, BEING_PREPARED)
     except (errors.InvalidRequest, errors.ModelUnavailable) as error:
         return visit.done(here, f"Not started: {sentence(error)}")
     return visit.done(here, "The rebuild has started. Searches go on with the vectors of today until it is done.")
@@ -172,6 +179,8 @@ async def act(visit: Visit, action: str, base_id: UUID) -> str:
             sessions = len(result.jobs) + result.deferred
             return f"{plural(sessions, 'session')} being ingested." if sessions else "Nothing waits."
         await visit.write(regenerate.regenerate, base_id)
+    except errors.ModelPreparing:
+        return BEING_PREPARED
     except errors.MemorybaseError as error:
         return sentence(error)
     return "The rebuild has started."

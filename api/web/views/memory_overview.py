@@ -29,7 +29,7 @@ STATES = {
     SessionState.PENDING: "Waiting",
     SessionState.INGESTING: "Ingesting",
     SessionState.FAILED: "Not searchable",
-    SessionState.SYNCED: "Searchable",
+    SessionState.SYNCED: "Ingested",
 }
 TONES = {
     SessionState.PENDING: "waiting",

@@ -39,6 +39,7 @@ router = APIRouter(include_in_schema=False)
 SESSIONS_LISTED = 100
 MAX_SAVED = 20  # memories at once
 
+NO_FLOW = "Choose a flow to see this: a model is given the history and memories of one flow, never of every flow."
 NOT_EMPTY = "This does not mean that nothing is there."
 
 
@@ -90,6 +91,7 @@ async def playground(visit: Visitor) -> Response:
         without_b=_here(replace(ask, b=None)),
         link=link,
         fine=_is_fine(ask),
+        no_flow=NO_FLOW,
     )
 
 
@@ -142,7 +144,9 @@ async def model_is_given(visit: Visitor) -> Response:
         is_refused = True
     except (errors.EnvironmentFailure, errors.CallerError, TimeoutError) as error:
         failure = await _failure(visit, error, seconds)
-    return visit.fragment("playground_given.html", ask=ask, given=found, failure=failure, is_refused=is_refused)
+    return visit.fragment(
+        "playground_given.html", ask=ask, given=found, failure=failure, is_refused=is_refused, no_flow=NO_FLOW
+    )
 
 
 @router.post("/playground/save")

@@ -1,4 +1,4 @@
-"""A run: its question and answer, what each node's model was given and how well it fits, and when it was searchable."""
+"""A run: its question and answer, what each node's model was given and how well it fits, and when it was ingested."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from memorybase.database.paging import MAX_SIZE, PageRequest
 from memorybase.ingestion import flush
 from memorybase.queries.coverage import RANKED, SearchState
 from memorybase.queries.messages import MessageQuery
-from memorybase.read_models import run_story, sessions, titles, transcript
+from memorybase.read_models import ingestion, run_story, sessions, titles, transcript
 from memorybase.read_models.ingestion import Ingestion
 from memorybase.read_models.run_story import GivenView, RunStory
 from memorybase.read_models.views import excerpt
@@ -28,11 +28,11 @@ from memorybase.search.bands import FAIR
 router = APIRouter(include_in_schema=False)
 
 VERDICTS = {
-    "fits": ("ok", "recall fits"),
-    "may_help": ("ok", "recall may help"),
-    "did_not_help": ("waiting", "recall did not help"),
-    "nothing_found": ("waiting", "nothing recalled"),
-    "not_asked": ("off", "recall not asked"),
+    "fits": ("ok", "memories fit the question"),
+    "may_help": ("ok", "memories may help"),
+    "did_not_help": ("waiting", "memories do not fit"),
+    "nothing_found": ("waiting", "no memories recalled"),
+    "not_asked": ("off", "no memories asked for"),
 }
 REASONS = {
     "not_in_thread": "on another branch",
@@ -63,7 +63,7 @@ CHANGING = {SearchState.UPDATING, SearchState.WAITING, SearchState.INGESTING}
 async def run(visit: Visitor, flow: str, id: str, memory: UUID | None = None) -> Response:  # noqa: A002 - in the address
     story = await _story(visit, flow, id)
     if visit.is_fragment:
-        return visit.live("run_timeline.html", **_timeline(story, memory))
+        return visit.live("run_timeline.html", **await _timeline(visit, story, memory))
     inputs = await _inputs(visit, story)
     shown_flow = await visit.read(sessions.get_flow, story.flow_id)
     return visit.page(
@@ -81,7 +81,7 @@ async def run(visit: Visitor, flow: str, id: str, memory: UUID | None = None) ->
         unlisted=model_input.unlisted,
         titles=await visit.read(titles.session_titles, _sessions_of(story)),
         version="",
-        **_timeline(story, memory),
+        **await _timeline(visit, story, memory),
     )
 
 
@@ -133,7 +133,7 @@ async def _bubbles(visit: Visit, story: RunStory) -> list[Bubble]:
     return bubbles(page.items, holdings, {})
 
 
-def _timeline(story: RunStory, memory: UUID | None) -> dict[str, Any]:
+async def _timeline(visit: Visit, story: RunStory, memory: UUID | None) -> dict[str, Any]:
     """What the timeline shows: the chosen memory base, or the first that counts the run's messages."""
     counting = [each for each in story.memories if each.state != SearchState.NOT_COUNTED]
     chosen = next((each for each in story.memories if each.memory_base_id == memory), None)
@@ -144,6 +144,8 @@ def _timeline(story: RunStory, memory: UUID | None) -> dict[str, Any]:
         "steps": [] if chosen is None else timeline.steps_of(chosen),
         "state_of": timeline.state_of,
         "after": timeline.after,
+        "starts": timeline.starts,
+        "idle": await visit.read(ingestion.idle_times, story.flow_id),
         "is_live": any(each.state in CHANGING for each in story.memories),
         "whole": _whole(counting),
     }

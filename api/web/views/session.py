@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Form
+from fastapi import APIRouter, Depends, Form, Query
 from fastapi.responses import RedirectResponse, Response
 
 from api.web import timeline
@@ -119,6 +119,20 @@ async def part(
     )
 
 
+@router.get("/session/states")
+async def states(
+    visit: Visitor,
+    flow: str,
+    id: str,  # noqa: A002 - in the address
+    seq: Annotated[list[int], Query(max_length=transcript.GROUP)],
+) -> Response:
+    """The states of messages that waited when they were shown."""
+    flow_id = ids.flow_id(visit.principal.user_id, flow)
+    messages, holdings = await visit.read(transcript.read_messages, flow_id, id, seq)
+    shown = bubbles(messages, holdings, {})
+    return visit.live("session_states.html", bubbles=shown, flow_id=flow_id, session_id=id)
+
+
 @router.get("/session/message")
 async def message(visit: Visitor, flow: str, message: str) -> Response:
     """One message up close: in which memories it is, which runs used it, and how to correct it."""
@@ -130,7 +144,9 @@ async def message(visit: Visitor, flow: str, message: str) -> Response:
         message=given,
         held=held,
         uses=uses,
+        idle=await visit.read(ingestion.idle_times, given.flow_id),
         state_of=timeline.state_of,
+        starts=timeline.starts,
     )
 
 

@@ -40,7 +40,7 @@ async def keys(visit: Visitor) -> Response:
 @router.post("/settings/keys")
 async def create(
     visit: Visitor,
-    name: Annotated[str, Form()],
+    name: Annotated[str, Form()] = "",
     scope: Annotated[list[str] | None, Form()] = None,
     days: Annotated[int, Form(ge=0, le=36_500)] = 0,
     flow: Annotated[list[str] | None, Form()] = None,

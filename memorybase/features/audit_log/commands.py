@@ -8,8 +8,7 @@ import typer
 
 from memorybase import errors
 from memorybase.cli.extension import Commands
-from memorybase.cli.options import DataDirOption
-from memorybase.stack.state import settings_in_use
+from memorybase.cli.options import DataDirOption, stored_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,4 +65,4 @@ def export(
 def _services(data_dir: Path | None) -> Services:
     from memorybase import wiring
 
-    return wiring.build(settings_in_use(data_dir))
+    return wiring.build(stored_settings(data_dir))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memorybase.cli.extension import Commands
-from memorybase.cli.options import DataDirOption, plural, progress
+from memorybase.cli.options import DataDirOption, plural, progress, stored_settings
 from memorybase.features.backup.commands_restore import restore
 from memorybase.settings import Settings
 from memorybase.stack.state import DataDir
@@ -33,10 +33,10 @@ def backup(
     from memorybase import telemetry
     from memorybase.features.backup.commands_take import take_backup
 
-    settings = Settings()
+    settings = stored_settings(data_dir)
     telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))
     with _showing() as show:
-        manifest = take_backup(DataDir(data_dir or settings.data_dir), directory, show, vectors=vectors)
+        manifest = take_backup(DataDir(settings.data_dir), directory, show, vectors=vectors)
     typer.echo(f"{_summary(manifest)} written to {directory}")
     for name, reason in manifest.left_out.items():
         typer.echo(f"  without {name}: {reason}")

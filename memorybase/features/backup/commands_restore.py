@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memorybase import errors
-from memorybase.cli.options import DataDirOption, plural
+from memorybase.cli.options import DataDirOption, plural, stored_settings
 from memorybase.cli.reconcile import describe_comparison
-from memorybase.stack.state import settings_in_use
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -66,7 +65,7 @@ def _repair(data_dir: Path | None, *, apply: bool, finish: bool) -> None:
     from memorybase import telemetry, wiring
     from memorybase.queries import memory_bases
 
-    settings = settings_in_use(data_dir)
+    settings = stored_settings(data_dir)
     telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))
     services = wiring.build(settings)
     left = _collections(services, apply=apply)

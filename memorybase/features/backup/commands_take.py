@@ -25,7 +25,7 @@ from memorybase.features.backup import vectors as saved_vectors
 from memorybase.features.backup.manifest import Manifest, describe_file
 from memorybase.queries import statistics
 from memorybase.settings import Settings
-from memorybase.stack.state import DATABASE, DataDir, settings_in_use
+from memorybase.stack.state import DATABASE, DataDir, check_database, settings_in_use
 from memorybase.vectors import saved
 
 SPARE_BYTES = 64_000_000  # left on the disk in addition to the copy of the database
@@ -71,10 +71,8 @@ def _database(settings: Settings) -> Path:
             "memorybase backup copies SQLite. Back PostgreSQL up with its own programs: "
             "docs/howto/back-up-and-restore.md"
         )
-    path = Path(url.database or "")
-    if not path.is_file():
-        raise errors.NotReady(f"There is no database at {path}. Name the stack's directory with --data-dir.")
-    return path
+    check_database(settings)
+    return Path(url.database or "")
 
 
 @contextmanager

@@ -79,7 +79,7 @@ class TestList:
         page.reload()
         expect(page.locator("tbody tr")).to_have_count(1)
         expect(page.get_by_role("searchbox")).to_have_value("sailmaker")
-        page.get_by_label("State").select_option(label="Searchable")
+        page.get_by_label("State").select_option(label="Ingested")
         expect(page.get_by_text("Nothing fits these filters")).to_be_visible()
         page.go_back()
         expect(page.locator("tbody tr")).to_have_count(1)
@@ -140,12 +140,12 @@ class TestManyAtOnce:
         for number in (0, 1):
             page.get_by_label(f"Select {flow}-{number}").check()
         expect(page.get_by_text("2 selected")).to_be_visible()
-        page.get_by_role("button", name="Sync").click()
+        page.get_by_role("button", name="Ingest now").click()
         expect(page.get_by_role("heading", name="2 sessions to ingest")).to_be_visible()
         expect(page.get_by_text("1 job queued")).to_have_count(2)
-        expect(page.get_by_text("2 of 2 sessions searchable")).to_be_visible(timeout=120_000)
+        expect(page.get_by_text("2 of 2 sessions ingested")).to_be_visible(timeout=120_000)
         page.get_by_role("link", name="Back to the list").click()
-        expect(page.get_by_text("Searchable", exact=True).locator("visible=true")).to_have_count(2)
+        expect(page.get_by_text("Ingested", exact=True).locator("visible=true")).to_have_count(2)
 
     def test_a_deletion_is_undone_with_ctrl_z(self, window: Window, flow: str, client: Client) -> None:
         opened = window()

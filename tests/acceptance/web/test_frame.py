@@ -272,3 +272,35 @@ def test_every_component_is_accessible(window: Window, width: int, dark: bool) -
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     if width == NARROW:
         assert page.locator("header.bar").evaluate("each => each.offsetHeight") <= 48
+
+
+def test_a_form_says_below_a_field_what_is_wrong_with_it(window: Window) -> None:
+    opened = window()
+    opened.open("/settings/keys")
+    page = opened.page
+    page.get_by_role("button", name="New key").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Create").click()
+    expect(dialog.get_by_role("alert")).to_have_text("Name must not be empty.")
+    assert opened.findings() == []
+    dialog.get_by_role("button", name="Create").click()  # again: it is said once
+    expect(dialog.get_by_role("alert")).to_have_count(1)
+    dialog.get_by_label("Name").fill("runtime")
+    expect(dialog.get_by_role("alert")).to_have_count(0)
+
+
+def test_every_tab_of_the_settings_is_in_view_on_a_phone(window: Window) -> None:
+    opened = window(width=NARROW)
+    opened.open("/settings/health")
+    tabs = opened.page.get_by_role("navigation", name="Settings").get_by_role("link")
+    assert tabs.count() > 6
+    for tab in tabs.all():
+        box = tab.bounding_box()
+        assert box is not None
+        assert 0 <= box["x"] <= box["x"] + box["width"] <= NARROW
+
+
+def test_the_question_of_the_playground_has_the_focus(window: Window) -> None:
+    opened = window()
+    opened.open("/playground")
+    expect(opened.page.get_by_label("Question", exact=True)).to_be_focused()

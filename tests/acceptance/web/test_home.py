@@ -57,7 +57,7 @@ def test_messages_that_wait_for_a_person_are_synced_from_home(window: Window, cl
     opened.open("/components")
     expect(page).to_have_title(re.compile(r"^\(\d+\) Components"))
     page.get_by_role("link", name="See what to do").click()
-    problem.get_by_role("button", name=f"Sync 1 session: {name}").click()
+    problem.get_by_role("button", name=f"Ingest now: 1 session: {name}").click()
     expect(page.get_by_text("1 session being ingested.")).to_be_visible()
     expect(problem).to_have_count(0)
     expect(page.get_by_role("link", name="Which berth has shore power?").first).to_be_visible()
@@ -84,7 +84,7 @@ def test_lost_vectors_are_rebuilt_from_home(
     problem.get_by_role("button", name=f"Rebuild: {name}").click()
     expect(page.get_by_text("The rebuild has started.", exact=False)).to_be_visible()
     expect(problem).to_have_count(0)
-    expect(page.get_by_role("link", name=shown(name, "Searchable"))).to_be_visible()
+    expect(page.get_by_role("link", name=shown(name, "Ingested"))).to_be_visible()
     client.delete_memory_base(memory)
 
 

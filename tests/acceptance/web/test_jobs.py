@@ -46,7 +46,7 @@ def test_all_failures_are_retried_in_two_clicks_with_a_result_for_each(
     results = page.get_by_role("region", name="Results")
     expect(results).to_contain_text(re.compile(r"70 messages"))
     expect(results.get_by_role("heading", name="70 messages retried")).to_be_visible(timeout=120_000)
-    expect(results).to_contain_text("70 searchable")
+    expect(results).to_contain_text("70 ingested")
     results.get_by_text("A result for each").click()
     expect(results.get_by_role("listitem")).to_have_count(70)
     expect(page.get_by_text("No problems")).to_be_visible()

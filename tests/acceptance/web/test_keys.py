@@ -77,7 +77,7 @@ def test_a_bulk_form_is_not_sent_without_a_selection(window: Window, flow: str) 
     assert sent == []
     page.keyboard.press("j")
     page.keyboard.press("x")
-    page.get_by_role("button", name="Sync", exact=True).click()
+    page.get_by_role("button", name="Ingest now", exact=True).click()
     expect(page.get_by_role("heading", name="1 session to ingest")).to_be_visible()
     assert sent[0].endswith("/ui/conversations/sync")
 

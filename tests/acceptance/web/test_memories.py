@@ -146,21 +146,21 @@ def test_chosen_sessions_are_synced_with_a_result_for_each(window: Window, clien
     opened = window()
     page = opened.page
     opened.open(f"/memories/{base}")
-    expect(page.get_by_role("button", name="Sync 2 waiting")).to_be_visible()
+    expect(page.get_by_role("button", name="Ingest now: 2 sessions")).to_be_visible()
     page.get_by_label("Choose chosen-0").check()
     page.get_by_label("Choose chosen-1").check()
     with page.expect_response(lambda answer: "/sessions?seen=" in answer.url and answer.status == 200):
         pass  # the list is refreshed, and what is chosen stays chosen
     expect(page.get_by_label("Choose chosen-1")).to_be_checked()
-    page.get_by_role("button", name="Sync", exact=True).click()
+    page.get_by_role("button", name="Ingest now", exact=True).click()
     results = page.get_by_role("region", name="Results")
     expect(results.get_by_role("listitem").filter(has_text="question 1")).to_contain_text("Being ingested")
     expect(results.get_by_role("listitem").filter(has_text="question 0")).to_contain_text("Nothing waits")
     expect(page.get_by_role("row", name="chosen-1")).to_contain_text("2 of 2")
-    expect(page.get_by_role("button", name="Sync 1 waiting")).to_be_visible()
-    page.get_by_role("button", name="Sync 1 waiting").click()
+    expect(page.get_by_role("button", name="Ingest now: 1 session")).to_be_visible()
+    page.get_by_role("button", name="Ingest now: 1 session").click()
     expect(page.get_by_role("row", name="chosen-2")).to_contain_text("2 of 2")
-    expect(page.get_by_role("button", name=re.compile("^Sync .* waiting"))).to_have_count(0)
+    expect(page.get_by_role("button", name=re.compile("^Ingest now:"))).to_have_count(0)
 
 
 def test_chosen_sessions_are_deleted_after_a_question(window: Window, client: Client) -> None:
@@ -200,11 +200,11 @@ def test_the_store_was_lost_and_is_repaired(window: Window, client: Client, web_
     question = page.get_by_role("dialog", name="Rebuild Lost store?")
     expect(question).to_contain_text("search by meaning fails until the rebuild is done")
     question.get_by_role("button", name="Rebuild", exact=True).click()
-    expect(page.locator("#memory-status").get_by_text("Searchable", exact=True).first).to_be_visible()
-    expect(page.locator("#memory-status .badge.ok")).to_contain_text("Searchable")
+    expect(page.locator("#memory-status").get_by_text("Ingested", exact=True).first).to_be_visible()
+    expect(page.locator("#memory-status .badge.ok")).to_contain_text("Ingested")
     page.get_by_role("button", name="Compare now").click()
     expect(page.get_by_text("Nothing is missing")).to_be_visible()
-    expect(page.get_by_role("row", name="lost-store-1")).to_contain_text("Searchable")
+    expect(page.get_by_role("row", name="lost-store-1")).to_contain_text("Ingested")
 
 
 def test_several_memories_are_synced_with_a_result_for_each(window: Window, client: Client) -> None:
@@ -214,7 +214,7 @@ def test_several_memories_are_synced_with_a_result_for_each(window: Window, clie
     page = opened.page
     opened.open("/memories?q=bulk")
     page.get_by_label("Choose all on this page").check()
-    page.get_by_role("button", name="Sync", exact=True).click()
+    page.get_by_role("button", name="Ingest now", exact=True).click()
     results = page.get_by_role("region", name="Results")
     for name in ("Bulk one", "Bulk two"):
         expect(results.get_by_role("listitem").filter(has_text=name)).to_contain_text("being ingested")

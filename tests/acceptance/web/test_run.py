@@ -1,4 +1,4 @@
-"""A run in a browser: its question, what each node was given and how well it fits, and when it was searchable."""
+"""A run in a browser: its question, what each node was given and how well it fits, and when it was ingested."""
 
 from __future__ import annotations
 
@@ -78,13 +78,13 @@ def test_a_run_shows_what_was_asked_given_and_answered(window: Window, client: C
     expect(page.get_by_role("heading", level=1)).to_have_text(QUESTION)
     expect(page).to_have_title(re.compile(re.escape(QUESTION)))
     answer = page.get_by_role("region", name="Node answer")
-    expect(answer).to_contain_text("recall fits")
+    expect(answer).to_contain_text("memories fit the question")
     expect(answer).to_contain_text(f"“{QUESTION}”")
     expect(answer.get_by_role("link", name=re.compile("Berth 12 has shore power"))).to_have_attribute(
         "href", re.compile("session.*id=bea.*at=2")
     )
     route = page.get_by_role("region", name="Node route")
-    expect(route.get_by_text(re.compile("recall did not help|nothing recalled"))).to_be_visible()
+    expect(route.get_by_text(re.compile("memories do not fit|no memories recalled"))).to_be_visible()
     limit = route.get_by_role("link", name=re.compile("Set a limit|Look why"))
     expect(limit).to_have_attribute("href", re.compile("playground.*q=Who"))
 
@@ -103,7 +103,7 @@ def test_a_run_shows_what_was_asked_given_and_answered(window: Window, client: C
     expect(page.locator("#run-state")).to_contain_text("Ingested after")
     steps = page.get_by_role("table", name=re.compile("Steps in")).get_by_role("rowheader").all_inner_texts()
     assert steps[0] == "Captured"
-    assert steps[-4:] == ["In the queue", "Embedded", "Written, read back", "Searchable"]
+    assert steps[-4:] == ["In the queue", "Embedded", "Written, read back", "Ingested"]
     expect(page.get_by_text(re.compile(r"Ingested [\d.]+ (ms|s|min) after the capture"))).to_be_visible()
     reader.open(f"/conversations?tab=runs&flow={flow}")
     expect(page.get_by_role("row").filter(has_text=QUESTION)).to_contain_text(
@@ -141,17 +141,19 @@ def test_a_run_waits_in_a_memory_that_is_off(window: Window, client: Client, flo
     reader = window()
     reader.open(address(flow, "run-1"))
     expect(reader.page.get_by_text("This memory is off and ingests only when asked")).to_be_visible()
-    expect(reader.page.get_by_text("before ingestion starts")).to_have_count(0)
+    expect(reader.page.get_by_text("Ingestion starts with")).to_have_count(0)
 
 
-def test_a_waiting_run_becomes_searchable_while_the_page_is_open(window: Window, client: Client, flow: str) -> None:
+def test_a_waiting_run_becomes_ingested_while_the_page_is_open(window: Window, client: Client, flow: str) -> None:
     client.create_memory_base(name=f"Support {uuid4()}", flow_id=flow, threshold=50, capture="all")
     client.capture_run(flow, session_id="goran", run_id="run-1", messages=[said("user", QUESTION)])
     reader = window()
     page = reader.page
     reader.open(address(flow, "run-1"))
     expect(page.locator("#run-state")).to_have_text("Waiting")
-    expect(page.get_by_text("1 of 50 messages before ingestion starts. Searches find what waits")).to_be_visible()
+    expect(
+        page.get_by_text("1 of 50 messages. Ingestion starts with 50, or 10 min after the last one. Searches find")
+    ).to_be_visible()
     expect(page.locator(".columns > .stack")).to_have_count(1)  # no model's memory was recorded: there is no panel
     page.get_by_role("button", name="Ingest now").click()
     expect(page.locator("#notices")).to_contain_text("Ingestion has started.")

@@ -126,7 +126,7 @@ def test_a_message_is_explained_edited_and_deleted(window: Window, client: Clien
     reader = window()
     page = reader.page
     reader.open(address(flow))
-    expect(page.get_by_role("article", name="message 2")).to_contain_text("searchable")
+    expect(page.get_by_role("article", name="message 2")).to_contain_text("ingested")
     about(page, 2)
     card = page.locator("#about")
     expect(card).to_contain_text("Ingested after")
@@ -146,9 +146,11 @@ def test_a_message_is_explained_edited_and_deleted(window: Window, client: Clien
     card.get_by_role("button", name="Delete").click()
     expect(page.locator("#notices")).to_contain_text("1 deleted.")
     expect(page.locator("article")).to_have_count(1)
+    expect(page.get_by_text("earlier branch")).to_have_count(0)
     page.locator("body").press("Control+z")
     expect(page.locator("#notices")).to_contain_text("1 undone.")
     expect(page.locator("article.here")).to_contain_text("Berth 13 is.")
+    expect(page.locator("article.here .state")).to_have_text("ingested")  # without loading the page again
 
 
 def test_a_muted_message_says_so_and_is_unmuted_by_undo(window: Window, client: Client, flow: str) -> None:
@@ -167,6 +169,7 @@ def test_a_muted_message_says_so_and_is_unmuted_by_undo(window: Window, client: 
     page.get_by_role("button", name="Undo").click()
     expect(page.locator("#notices")).to_contain_text("1 undone.")
     expect(page.locator("article.here")).not_to_contain_text("muted")
+    expect(page.locator("article.here")).not_to_contain_text("edited")
     about(page, 2)
     page.locator("#about").get_by_role("button", name="Pin").click()
     expect(page.locator("article.here")).to_contain_text("pinned")

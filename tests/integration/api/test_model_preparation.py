@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 import sqlalchemy as sa
@@ -16,6 +17,7 @@ from harness.preparing import Gate, prepared_by
 from harness.waiting import wait_until
 
 from api.web import deadlines
+from api.web.responses import NOTICE_COOKIE
 from memorybase.embedding import Embedders
 from memorybase.errors import ModelUnavailable
 from memorybase.models import IngestionJob
@@ -118,6 +120,17 @@ def test_another_model_than_the_default_is_prepared_in_the_background_too(unprep
     assert gate.calls == 2
     gate.open.set()
     wait_until(lambda: unprepared.call("POST", "/memories", json=body, expect=(201, 503)).status_code == 201, PATIENCE)
+
+
+def test_a_rebuild_on_the_page_says_that_the_model_is_being_prepared(restarted: Api, gate: Gate) -> None:
+    memory_id = restarted.get("/memories")["items"][0]["id"]
+    with mounted(restarted):
+        page = Page(restarted)
+        page.post(f"/memories/{memory_id}/rebuild")
+        notice = unquote(page.client.cookies[NOTICE_COOKIE])
+    assert "Not started yet: the model is being prepared" in notice
+    assert "Try again" not in notice
+    prepare(restarted, gate)
 
 
 def test_searches_by_meaning_are_refused_and_never_empty(restarted: Api, gate: Gate) -> None:

@@ -112,7 +112,7 @@ def test_the_doctor_names_timeouts_without_effect(
     name = postgres_server.create_database()
     settings = Settings(data_dir=tmp_path, database_url=pgbouncer.url(name, prepared_statements="off"))
     (check,) = [each for each in doctor.CHECKS if each.name == "timeouts"]
-    context = doctor.DoctorContext(settings, "")
+    context = doctor.DoctorContext(settings, None)
 
     result = check.run(context)
     context.services.database.dispose()

@@ -49,7 +49,7 @@ def lose(world: World, message_id: UUID) -> None:
 
 
 def doctor_check(world: World) -> doctor.Result:
-    context = doctor.DoctorContext(world.services.settings, "")
+    context = doctor.DoctorContext(world.services.settings, None)
     context.__dict__["services"] = world.services
     (check,) = [each for each in doctor.CHECKS if each.name == "token vectors"]
     return check.run(context)
@@ -131,7 +131,7 @@ class TestKeeping:
         base = world.new_base(threshold=1)
         world.say("s", "the cat sleeps")
         world.settle()
-        assert doctor_check(world).detail == "complete"
+        assert doctor_check(world).detail == doctor.IN_ORDER
         monkeypatch.setattr(type(world.embedder), "token_encoding", "int2x32/another")
         assert signal(search(world, base, "cat")[0], "match") == signals.UNKNOWN_MATCH
         world.say("s", "a second cat")
@@ -147,7 +147,7 @@ class TestKeeping:
         world.settle()
         world.assert_all_ingested(base)
         assert signal(search(world, base, "second")[0], "match") == pytest.approx(1, abs=0.02)
-        assert doctor_check(world).detail == "complete"
+        assert doctor_check(world).detail == doctor.IN_ORDER
 
 
 class TestRepair:
@@ -173,7 +173,7 @@ class TestRepair:
         world.assert_all_ingested(base)
         assert len(stored(world)) == 2
         assert consistency.check_mismatch(world.services, world.user_id, base).state == "ok"
-        assert doctor_check(world).detail == "complete"
+        assert doctor_check(world).detail == doctor.IN_ORDER
 
     def test_the_cursor_never_moves_without_token_vectors(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = world.new_base(threshold=1)

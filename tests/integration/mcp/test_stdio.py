@@ -82,6 +82,17 @@ def test_an_api_that_does_not_answer_is_an_error(started: Any) -> None:
     assert "Memory is unavailable: No answer from http://127.0.0.1" in error
 
 
+@pytest.mark.parametrize("command", [SLIM, memorybase("mcp")])
+def test_an_unknown_flow_ends_the_start_with_the_flows_that_exist(served: Served, command: list[str]) -> None:
+    environment_ = slim_environment(served.api.secret, MEMORYBASE_URL=served.url)
+    done = subprocess.run(
+        [*command, "--flow", "nosuch"], env=environment_, input="", text=True, capture_output=True, check=False
+    )
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "error: There is no flow 'nosuch'. This key has 1 flow: support\n"
+
+
 def test_without_a_stack_it_ends_with_an_error(tmp_path: Path) -> None:
     done = run_memorybase("mcp", "--data-dir", str(tmp_path))
 

@@ -32,7 +32,7 @@ MESSAGES = 1_100  # Chroma writes the index to files after the first thousand
 
 def run(world: World, monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:
     monkeypatch.setattr(wiring, "build", lambda *_args, **_options: world.services)
-    monkeypatch.setattr(reconcile_cli, "settings_in_use", lambda _path: world.services.settings)
+    monkeypatch.setattr(reconcile_cli, "stored_settings", lambda _path: world.services.settings)
     return CliRunner().invoke(cli.app, ["reconcile", "--deep", *words])
 
 

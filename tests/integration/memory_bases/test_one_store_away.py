@@ -262,7 +262,7 @@ class TestWhichStore:
         monkeypatch.setattr(doctor.DoctorContext, "services", both.services)
         monkeypatch.setattr(doctor.DoctorContext, "database_url", "")
         pgvector.away = True
-        context = doctor.DoctorContext(both.services.settings, "")
+        context = doctor.DoctorContext(both.services.settings, None)
 
         results = [each.run(context) for each in doctor.checks_of(both.services.settings) if each.name in STORES]
 

@@ -300,7 +300,7 @@ class TestOrphans:
 
 def run(world: World, monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:
     monkeypatch.setattr(wiring, "build", lambda *_args, **_options: world.services)
-    monkeypatch.setattr(reconcile_cli, "settings_in_use", lambda _path: world.services.settings)
+    monkeypatch.setattr(reconcile_cli, "stored_settings", lambda _path: world.services.settings)
     return CliRunner().invoke(cli.app, ["reconcile", *words])
 
 

@@ -494,9 +494,9 @@ class TestVectorStore:
         monkeypatch.setattr(doctor_cli.DoctorContext, "database_url", "")
         (check,) = [check for check in doctor_cli.checks_of(Settings()) if check.name == "chroma"]
         assert self.check(world)
-        assert check.run(doctor_cli.DoctorContext(world.services.settings, "")).ok
+        assert check.run(doctor_cli.DoctorContext(world.services.settings, None)).ok
         pass_time_of_store(world, 60)
-        result = check.run(doctor_cli.DoctorContext(world.services.settings, ""))
+        result = check.run(doctor_cli.DoctorContext(world.services.settings, None))
         assert "no test write has succeeded" in result.detail
 
 
@@ -658,14 +658,14 @@ class TestReady:
 class TestDoctor:
     def test_it_shows_the_same(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(doctor_cli.DoctorContext, "services", world.services)
-        context = doctor_cli.DoctorContext(world.services.settings, "")
+        context = doctor_cli.DoctorContext(world.services.settings, None)
         checks = {check.name: check for check in doctor_cli.CHECKS}
         names = ("pending", "jobs", "stuck jobs", "dead letters", "vectors")
         assert all(checks[name].run(context).ok for name in names)
         world.new_base(threshold=1)
         world.say("s", "a")
         world.pass_time(61)
-        context = doctor_cli.DoctorContext(world.services.settings, "")
+        context = doctor_cli.DoctorContext(world.services.settings, None)
         results = {name: checks[name].run(context) for name in names}
         assert results["pending"].ok
         assert "1 message due in 1 session" in results["pending"].detail
@@ -673,7 +673,7 @@ class TestDoctor:
         assert results["stuck jobs"].fix
 
     def test_it_says_when_postgresql_lacks_memory(self, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        context = doctor_cli.DoctorContext(Settings(database_url=postgres_url), "")
+        context = doctor_cli.DoctorContext(Settings(database_url=postgres_url), None)
         (check,) = [check for check in doctor_cli.CHECKS if check.name == "database memory"]
         enough = check.run(context)
         monkeypatch.setattr(postgresql, "LARGE_DATABASE", 5_000_000)

@@ -120,7 +120,7 @@ def test_messages_that_nothing_will_ingest_wait_for_a_person(world: World) -> No
         "Auto-capture is off; 3 messages in 2 sessions wait.",
     )
     assert [(fix.action, fix.label) for fix in problem.fixes] == [
-        (FixAction.SYNC, "Sync 2 sessions"),
+        (FixAction.SYNC, "Ingest now: 2 sessions"),
         (FixAction.TURN_ON, "Turn on"),
     ]
     assert (problem.fixes[1].method, problem.fixes[1].path) == ("PATCH", f"/v1/memories/{base}")

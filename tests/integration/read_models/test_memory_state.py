@@ -44,7 +44,7 @@ def test_a_memory_base_passes_through_its_conditions(world: World) -> None:
     world.say("s", "two", "three", "four", "five")
     assert shown(world, base).words == "Ingesting"
     world.settle()
-    assert shown(world, base) == MemoryState("ready", "Searchable", "ok", "check")
+    assert shown(world, base) == MemoryState("ready", "Ingested", "ok", "check")
     change(world, MemoryBase, auto_capture=False)
     assert shown(world, base) == MemoryState("ready", "Off", "off", "pause")
     world.say("s", *"678901")
@@ -62,7 +62,7 @@ def test_dead_letters_are_counted_in_the_words(world: World) -> None:
     world.settle()
     assert shown(world, base) == MemoryState("failed", "Not searchable: 1", "failed", "exclamation")
     change(world, DeadLetter, state="discarded")
-    assert shown(world, base).words == "Searchable"
+    assert shown(world, base).words == "Ingested"
 
 
 def test_a_postponed_job_shows_that_the_store_is_unreachable(world: World) -> None:

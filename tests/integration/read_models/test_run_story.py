@@ -309,3 +309,10 @@ def test_a_message_lists_the_runs_whose_models_were_given_it(world: World) -> No
     assert all(use.score is not None and use.query == QUESTION for use in recalled)
     assert {use.session_id for use in recalled} == {"s"}
     assert ingestion.message_ingestion(world.services, world.user_id, hello.id).runs == 3
+
+
+def test_the_idle_times_of_a_flow_are_those_of_its_memory_bases(world: World) -> None:
+    usual, off = world.new_base(), world.new_base(idle_after=0)
+    assert ingestion.idle_times(world.services, world.user_id, world.flow_id) == {usual: 600, off: 0}
+    with pytest.raises(NotFound):
+        ingestion.idle_times(world.services, world.new_user(), world.flow_id)

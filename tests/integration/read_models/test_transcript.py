@@ -68,6 +68,44 @@ def test_a_branch_is_read_along_its_thread(world: World) -> None:
     assert seqs(read(world, through=3, limit=1, before=3)) == [1]
 
 
+def test_a_deleted_message_is_on_no_branch(world: World) -> None:
+    question, first = (message.id for message in world.say("s", user("q"), "a1").messages)
+    deleted = world.say("s", {"role": "assistant", "content": "a2", "parent_message_id": str(question)}).messages[0]
+    world.say("s", user("after a1", parent_message_id=str(first)), "end", "last")
+
+    for message_id, seq in ((world.messages("s")[-1].id, 6), (deleted.id, 3)):
+        edits.delete_message(world.services, world.user_id, message_id)
+        shown = read(world, at=seq)
+        assert ([message.seq for message in shown.messages], shown.through) == ([1, 2, 4, 5], None)
+    # The newest thread is no branch either, however it is named.
+    assert read(world, through=5).through is None
+
+
+def test_a_message_is_edited_while_its_content_is_not_what_was_captured(world: World) -> None:
+    message = world.say("s", "berth 12").messages[0]
+
+    def edited(**changes: Any) -> bool:
+        edits.edit_message(world.services, world.user_id, message.id, changes)
+        return read(world).holdings.get(message.id, Holding()).edited
+
+    assert not edited(muted=True)
+    assert edited(content="berth 13")
+    assert edited(metadata={"a": 1})
+    assert edited(content="berth 14")
+    assert not edited(content="berth 12")
+
+
+def test_single_messages_are_read_with_what_holds_them(world: World) -> None:
+    world.new_base(threshold=1, capture="all")
+    world.say("s", "one", "two", "three")
+    world.settle()
+
+    messages, holdings = transcript.read_messages(world.services, world.user_id, world.flow_id, "s", [3, 1, 9])
+
+    assert [message.seq for message in messages] == [1, 3]
+    assert [holdings[message.id] for message in messages] == [Holding(1, 1), Holding(1, 1)]
+
+
 def test_what_is_found_is_found_whatever_its_case_and_after_an_edit(world: World) -> None:
     first = world.say("s", "Größe 12", "nothing", "GRÖSSE 13").messages[0]
     find = lambda text: transcript.find(world.services, world.user_id, world.flow_id, "s", text)  # noqa: E731
@@ -117,6 +155,7 @@ def test_a_session_of_another_user_is_not_found(world: World) -> None:
         lambda: transcript.find(world.services, other, world.flow_id, "s", "a"),
         lambda: transcript.first_since(world.services, other, world.flow_id, "s", datetime.now(UTC)),
         lambda: transcript.holdings_of(world.services, other, world.flow_id, "s", []),
+        lambda: transcript.read_messages(world.services, other, world.flow_id, "s", [1]),
     ):
         with pytest.raises(NotFound):
             call()

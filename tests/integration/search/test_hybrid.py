@@ -134,17 +134,19 @@ class TestReindex:
         def reported(language: str) -> tuple[bool, str, str | None]:
             settings = world.services.settings.model_copy(update={"keyword_language": language})
             monkeypatch.setattr(doctor.DoctorContext, "services", replace(world.services, settings=settings))
-            result = check.run(doctor.DoctorContext(settings, ""))
+            result = check.run(doctor.DoctorContext(settings, None))
             return result.ok, result.detail, result.fix
 
-        assert reported("german")[0]
+        assert reported("german") == (True, "complete, in german", "")
+        assert reported("detect")[1] == "complete, each text in its own language"
+        assert reported("none")[1] == "complete, words as they are written"
         with monkeypatch.context() as earlier:
             earlier.setattr(keywords, "REVISION", keywords.REVISION - 1)
             world.say("s", "ein Hund")
             assert reported("detect")[0]
         fix = "fix: memorybase reindex"
-        assert reported("german") == (False, "1 session not indexed in german by this version", fix)
-        assert reported("detect") == (False, "1 session not indexed in detect by this version", fix)
+        assert reported("german") == (False, "1 session indexed in another language or by an earlier version", fix)
+        assert reported("detect") == (False, "1 session indexed in another language or by an earlier version", fix)
         world.say("s", "eine Katze")
         assert not reported("detect")[0]
         assert sum(index.reindex(world.services)) == 2

@@ -364,7 +364,7 @@ class TestDoctor:
         lines = result.stdout.splitlines()
         assert (result.exit_code, len(lines)) == (1, 3)
         assert "is not supported" in lines[0]
-        assert lines[2].startswith(f"no stack is running in {tmp_path}. Start it with: memorybase up")
+        assert lines[2].startswith(f"No stack is running in {tmp_path}. Start it with: memorybase up")
 
     def test_with_services_elsewhere_it_checks_each(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("MEMORYBASE_REDIS_URL", "redis://127.0.0.1:1/0")
@@ -374,7 +374,7 @@ class TestDoctor:
 
     def test_it_names_the_settings_that_were_changed_and_no_secret(self, monkeypatch: pytest.MonkeyPatch) -> None:
         (check,) = [each for each in doctor.CHECKS if each.name == "settings"]
-        context = doctor.DoctorContext(Settings(), "")
+        context = doctor.DoctorContext(Settings(), None)
         assert check.run(context).detail == "all have their default"
         monkeypatch.setenv("MEMORYBASE_CHUNK_TOKENS", "128")
         monkeypatch.setenv("MEMORYBASE_API_KEY", "a-secret")

@@ -78,7 +78,7 @@ def test_the_environment_names_server_and_key(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.usefixtures("alone")
 def test_a_client_finds_the_stack_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    stack = LocalStack("http://127.0.0.1:8123", "its key")
+    stack = LocalStack("http://127.0.0.1:8123", "its key", "/data")
     local_stack.note(stack)
     assert connection_of(None, None) == ("http://127.0.0.1:8123", "its key")
     assert connection_of("http://127.0.0.1:8123/", None) == ("http://127.0.0.1:8123", "its key")

@@ -1,4 +1,4 @@
-"""The stack that runs on this machine for this user: `memorybase up` notes its address and key, clients find them."""
+"""The stack that runs on this machine for this user: `memorybase up` notes it, clients and commands find it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from memorybase_client.private_files import write_private
 
 @dataclass(frozen=True, slots=True)
 class LocalStack:
-    """Address and key of a running stack. Its repr shows no key."""
+    """Address, key and data directory of a running stack. Its repr shows no key."""
 
     url: str
     key: str = field(repr=False)
+    data_dir: str = ""  # unknown of a stack of an earlier version
 
 
 def state_dir() -> Path:
@@ -36,8 +37,8 @@ def find() -> LocalStack | None:
         if os.name == "posix" and not _is_private(file.stat()):
             return None
         noted = json.loads(file.read_text(encoding="utf-8"))
-        return LocalStack(str(noted["url"]), str(noted["key"]))
-    except (OSError, RuntimeError, ValueError, KeyError, TypeError):
+        return LocalStack(str(noted["url"]), str(noted["key"]), str(noted.get("data_dir", "")))
+    except (OSError, RuntimeError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 

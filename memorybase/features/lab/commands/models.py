@@ -14,6 +14,7 @@ from memorybase import errors
 from memorybase.cli.options import DataDirOption, plural, print_table, progress, read_text, table_console
 from memorybase.features.lab.commands.evaluate import plain_table
 from memorybase.settings import Settings
+from memorybase.stack.state import find_data_dir
 
 if TYPE_CHECKING:
     from memorybase.embedding import Embedder
@@ -112,8 +113,7 @@ def compare(
 
 
 def _settings(data_dir: Path | None) -> Settings:
-    settings = Settings()
-    return settings.model_copy(update={"data_dir": data_dir}) if data_dir else settings
+    return Settings(data_dir=find_data_dir(data_dir).path)
 
 
 def _with_prompts(settings: Settings, model: str, query: str | None, passage: str | None) -> Settings:

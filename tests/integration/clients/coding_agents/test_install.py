@@ -276,7 +276,7 @@ def test_nothing_is_installed_if_memory_refuses_the_key_or_the_agent_is_unknown(
 
 def checked() -> doctor.Result:
     (check,) = [check for check in doctor.CHECKS if check.name == "coding agents"]
-    return check.run(doctor.DoctorContext(Settings(), ""))
+    return check.run(doctor.DoctorContext(Settings(), None))
 
 
 def test_doctor_says_when_this_machine_captured_last(machine: Machine, served: Served) -> None:

@@ -332,12 +332,21 @@ class TestWhatDoesNotFit:
         problems = [json.loads(line) for line in report.read_text().splitlines()]
         assert [problem["where"] for problem in problems] == [
             "conversations.json[0].chat_messages[1].content[0]",
+            "conversations.json[1].chat_messages[1]",  # without a text
             "conversations.json[2]",
             "conversations.json[3]",
         ]
         assert "could not be imported: 2\n" in said.output
-        assert "not imported: 1\n" in said.output
+        assert "not imported: 2\n" in said.output
+        assert f"every one of them is in {report}" in said.output
         assert "2 records or messages of" in str(said.exception)
+
+    def test_an_empty_report_file_is_said_to_be_empty(self, tmp_path: Path) -> None:
+        report = tmp_path / "report.jsonl"
+        sample = write_json(tmp_path, "memories.json", exports.mem0())
+        said = run(sample, "--from", "mem0", "--dry-run", "--report", report)
+        assert said.output.splitlines()[-1] == f"all of it fits; {report} is empty"
+        assert report.read_text() == ""
 
     def test_an_incomplete_file_is_imported_up_to_there_and_is_an_error(self, api: Api, tmp_path: Path) -> None:
         sample = SAMPLES["chatgpt"](tmp_path)

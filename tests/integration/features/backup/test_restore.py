@@ -315,7 +315,7 @@ class TestSavedVectors:
         with pytest.raises(errors.CollectionMissing, match=r"being rebuilt.*mode keyword"):
             asked("dense")
         assert asked("keyword")
-        context: Any = DoctorContext(world.services.settings, "")
+        context: Any = DoctorContext(world.services.settings, None)
         context.__dict__["services"] = world.services
         assert doctor._vectors(context).startswith("0 of 1 rebuilt after a restore. Searches by words work meanwhile")
         assert run(world, monkeypatch, "--apply").exit_code == 0
@@ -375,7 +375,7 @@ def put_back(world: World, base: UUID, records: dict[str, VectorRecord]) -> None
 
 def run(world: World, monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:
     monkeypatch.setattr(wiring, "build", lambda *_args, **_options: world.services)
-    monkeypatch.setattr(restore_cli, "settings_in_use", lambda _path: world.services.settings)
+    monkeypatch.setattr(restore_cli, "stored_settings", lambda _path: world.services.settings)
     return CliRunner().invoke(cli.app, ["restore", *words])
 
 

@@ -251,6 +251,12 @@ class TestMessages:
         assert messages_of(chatgpt_conversation(node), report=report) == {}
         assert report.counts == {}
 
+    @each_row(("role", "count"), [("user", 1), ("assistant", 1), ("system", 0)])
+    def test_an_empty_message_is_reported(self, role: str, count: int) -> None:
+        report = Report()
+        assert messages_of(chatgpt_conversation(chatgpt_node("n", "root", role, "")), report=report) == {}
+        assert report.counts.get(("skipped", "the message has no content"), 0) == count
+
     @each_row("conversation", [None, [], "x", {}, {"id": "c"}, {"id": "c", "mapping": []}])
     def test_other_records_are_reported(self, conversation: Any) -> None:
         report = Report()

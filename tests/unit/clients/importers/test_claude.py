@@ -79,6 +79,16 @@ class TestMessages:
         messages_of(claude()[0], report=report)
         assert report.counts == {("skipped", "content of the type thinking is not imported"): 1}
 
+    def test_an_empty_message_is_reported(self) -> None:
+        report = Report()
+        empty = claude_message("m", "human", {"type": "text", "text": ""})
+        thought = claude_message("n", "assistant", {"type": "thinking", "thinking": "hm"})
+        assert messages_of(conversation(empty, thought), report=report) == {}
+        assert report.counts == {  # once for each message
+            ("skipped", "the message has no content"): 1,
+            ("skipped", "content of the type thinking is not imported"): 1,
+        }
+
     @each_row("message", [None, "x", {}, claude_message("m", "robot"), {"sender": "human", "text": "no id"}])
     def test_other_messages_are_reported_and_the_rest_is_kept(self, message: Any) -> None:
         report = Report()

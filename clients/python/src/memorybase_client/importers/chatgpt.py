@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from memorybase_client.importers.records import (
+    NO_CONTENT,
     ROLES,
     Found,
     Json,
@@ -100,6 +101,8 @@ def _message(place: str, message: Json, call_id: str | None, report: Report) -> 
     if not text and not files:
         if str(kind) not in {"text", "code", "multimodal_text"} or as_list(content.get("parts")) not in ([], [""]):
             report.skip(place, "the message has no text that can be imported", field="content_type", value=kind)
+        elif role != "system":  # which begins each conversation, mostly without a text
+            report.skip(place, NO_CONTENT)
         return None
     body = given(
         role=role,

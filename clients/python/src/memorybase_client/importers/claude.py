@@ -10,7 +10,17 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from memorybase_client.importers.records import Found, Json, RawRecord, Report, as_list, as_object, as_text, given
+from memorybase_client.importers.records import (
+    NO_CONTENT,
+    Found,
+    Json,
+    RawRecord,
+    Report,
+    as_list,
+    as_object,
+    as_text,
+    given,
+)
 from memorybase_client.importers.trees import in_order, parents_of
 
 _ROLES = {"human": "user", "assistant": "assistant"}
@@ -53,6 +63,8 @@ def _messages(where: str, session_id: str, conversation: Json, messages: list[An
         )
         pieces = _pieces(place, message, report)
         if not pieces:
+            if not any(_is_unknown(block) for block in as_list(as_object(message).get("content"))):
+                report.skip(place, NO_CONTENT)
             yield Found(place, session_id, {"id": message_id, **above}, dropped=True)
         for number, piece in enumerate(pieces):
             is_last = number == len(pieces) - 1
@@ -72,6 +84,10 @@ def _in_order(messages: list[Any], leaf: Any) -> list[tuple[int, Any]]:
 
 def _parent(message: Any) -> str | None:
     return as_text(as_object(message).get("parent_message_uuid"))
+
+
+def _is_unknown(block: Any) -> bool:
+    return as_object(block).get("type") not in ("text", "tool_use", "tool_result")
 
 
 def _pieces(place: str, message: Json, report: Report) -> list[Json]:

@@ -21,6 +21,7 @@ ProblemKind = Literal["lost", "skipped", "changed"]
 EXAMPLES = 3  # of each problem, kept for the summary
 MAX_PROBLEMS = 200  # kinds of problems; a file of anything else than this system's data has more
 MAX_VALUE = 80
+NO_CONTENT = "the message has no content"
 MAX_EPOCH_SECONDS = 253_402_300_799  # the year 9999
 
 _INDEX = re.compile(r"\[\d+\]")

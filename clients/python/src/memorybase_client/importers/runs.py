@@ -10,7 +10,7 @@ from typing import Any
 
 from memorybase_client import errors
 from memorybase_client._ids import MAX_ID_CHARS
-from memorybase_client.importers.records import Found, Json, Report, read_time
+from memorybase_client.importers.records import NO_CONTENT, Found, Json, Report, read_time
 
 MESSAGES_PER_PART = 200
 PART_BYTES = 1_000_000
@@ -114,7 +114,7 @@ class _Builder:
         """The message as it can be posted, and its bytes; None if it is reported and left out."""
         message = self._linked(found)
         if not found.dropped and _says_nothing(message):
-            self._report.skip(found.where, "the message has no content")
+            self._report.skip(found.where, NO_CONTENT)
         if found.dropped or _says_nothing(message):
             self._drop(message)
             return None

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from memorybase_client import __version__
+from memorybase_client import __version__, errors
 from memorybase_client._calls import DEFAULT_URL, connection_of
 from memorybase_client.mcp import is_installed, serve_stdio
 
@@ -25,6 +25,8 @@ def main() -> None:
         _fail("The extra mcp is missing. In a copy of the repository run: pip install './clients/python[mcp]'")
     try:
         serve_stdio(url, key, flow=options.flow or None, end_user=options.end_user or None)
+    except errors.MemorybaseError as error:
+        _fail(error.message)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
 

@@ -6,6 +6,7 @@ The scope comes from the key and the address, never from an argument: a model ca
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar, cast
@@ -43,12 +44,23 @@ class Scope:
         flows = await self.client.list_flows(size=LISTED).page()
         if flows.total == 1:
             return str(flows.items[0].id)
-        names = ", ".join(flow.external_id or str(flow.id) for flow in flows.items)
-        existing = f"This key has {flows.total} flows: {names}" if names else "This key has no flow yet"
         raise errors.CallerError(
-            f"{existing}. The configuration of this server must name one: the address /mcp/flows/FLOW_ID, "
+            f"{_existing(flows)}. The configuration of this server must name one: the address /mcp/flows/FLOW_ID, "
             "or `memorybase-mcp --flow FLOW_ID`"
         )
+
+    async def unknown_flow(self) -> str | None:
+        """What is wrong if the API says that the stated flow does not exist. None if it does, and while the API is away
+        or the key may not ask: the calls say that."""
+        try:
+            if self.flow is not None:
+                await self.client.get_flow(self.flow)
+        except errors.NotFound:
+            with suppress(MemorybaseError):
+                return f"There is no flow {self.flow!r}. {_existing(await self.client.list_flows(size=LISTED).page())}"
+        except MemorybaseError:
+            pass
+        return None
 
     async def require_session(self, session_id: str) -> models.MessageView:
         """The newest message of a session. Raises NotFound if the session is empty or outside of the scope."""
@@ -77,6 +89,15 @@ class Scope:
         if self.end_user is not None and message.end_user_id != self.end_user:
             raise errors.NotFound("There is no such message (not_found, message_id)")
         return message
+
+
+def _existing(flows: models.Page[models.FlowView]) -> str:
+    names = ", ".join(flow.external_id or str(flow.id) for flow in flows.items)
+    return (
+        f"This key has {flows.total} {'flow' if flows.total == 1 else 'flows'}: {names}"
+        if names
+        else "This key has no flow yet"
+    )
 
 
 def scope_of(call: Call) -> Scope:

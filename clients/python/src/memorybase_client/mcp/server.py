@@ -14,7 +14,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import ValidationError
 
-from memorybase_client import AsyncClient, __version__
+from memorybase_client import AsyncClient, __version__, errors
 from memorybase_client.mcp.documents import add_resources
 from memorybase_client.mcp.prompts import add_prompts
 from memorybase_client.mcp.scope import TRIES, Scope
@@ -23,6 +23,8 @@ from memorybase_client.mcp.tools import add_tools
 # An ASGI application.
 Message = MutableMapping[str, Any]
 App = Callable[[Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]]
+
+START_SECONDS = 3.0  # of a start that an API which hangs may take
 
 INSTRUCTIONS = """\
 memorybase keeps the messages of earlier conversations.
@@ -110,9 +112,13 @@ def build_server(scope: Scope | None = None) -> MCPServer[Any]:
 
 
 def serve_stdio(url: str, key: str, *, flow: str | None, end_user: str | None) -> None:
-    """Serve one scope of the API at this address on standard input and output, until the input ends."""
+    """Serve one scope of the API at this address on standard input and output, until the input ends. Raises CallerError
+    at the start if the API says that the flow does not exist."""
 
     async def serve() -> None:
+        async with AsyncClient(url, key, tries=TRIES, timeout_seconds=START_SECONDS) as client:
+            if problem := await Scope(client, flow=flow).unknown_flow():
+                raise errors.CallerError(problem)
         async with AsyncClient(url, key, tries=TRIES) as client:
             await build_server(Scope(client, flow=flow, end_user=end_user)).run_stdio_async()
 

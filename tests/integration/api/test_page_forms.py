@@ -1,0 +1,29 @@
+"""What forms of the page say that were not filled as they must be, and parts that need a choice first."""
+
+from __future__ import annotations
+
+import html
+
+from harness.api import Api
+from harness.plain_browser import Page, mounted
+
+
+def test_a_key_without_a_name_is_refused_in_its_form(api: Api) -> None:
+    with mounted(api):
+        page = Page(api)
+        for name in ("", "  "):
+            answer = page.post("/settings/keys", name=name, scope="read")
+            assert answer.status_code == 200
+            assert "name must have 1 to 200 characters" in html.unescape(answer.text)
+
+
+def test_the_playground_says_that_what_a_model_is_given_needs_a_flow(api: Api) -> None:
+    api.flow()
+    with mounted(api):
+        page = Page(api)
+        for path in ("/playground", "/playground/given?q=berth"):
+            assert "Choose a flow to see this" in page.get(path)
+        opened = page.get("/playground?flow=support")
+        assert "Choose a flow" not in opened
+        assert "autofocus" in opened
+        assert "autofocus" not in page.get("/playground?flow=support&q=berth")

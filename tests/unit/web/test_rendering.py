@@ -1,0 +1,13 @@
+"""How texts of the API are written on the page."""
+
+from __future__ import annotations
+
+from api.web.rendering import zoned
+
+
+def test_times_of_utc_in_a_text_are_for_the_script_and_the_rest_is_escaped() -> None:
+    said = zoned("5 of 5 are used by <b>; new messages are refused until 2026-11-30 00:00 UTC.")
+    assert said == (
+        "5 of 5 are used by &lt;b&gt;; new messages are refused until "
+        '<time data-exact datetime="2026-11-30T00:00:00Z" title="2026-11-30 00:00:00 UTC">30 Nov 00:00</time>.'
+    )
