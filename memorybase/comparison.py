@@ -1,8 +1,8 @@
 """Whether one statement repeats or replaces another. Pure.
 
-The one comparison behind standing statements, what people say about themselves, facts, and corrections of hits. They
-differ in what they know of a statement, in how alikeness is measured (shared words, vectors), and in how much of it is
-enough: the limits below.
+The one comparison behind standing statements, what people say about themselves, corrections of hits, and what features
+derive. They differ in what they know of a statement, in how alikeness is measured (shared words, vectors), and in how
+much of it is enough: the limits below, and those of a feature in its folder.
 """
 
 from __future__ import annotations
@@ -41,10 +41,7 @@ STANDING = Limits(same=0.6)
 STANDING_DELETED = Limits(same=0.8)  # a statement that a person deleted hides only what says the same
 STANDING_REPEATED = Limits(same=0.51)
 ONESELF = Limits(same=0.6, changed=0.45, words=3)
-# Of the words of a fact, the share that the fact which corrects it has too.
-FACT_CORRECTED = 1 / 3
-# Cosines of vectors; those of corrections count from the model's cosine of unrelated texts.
-FACT_REPEATED = Limits(same=0.95)
+# Cosines of vectors, which count from the model's cosine of unrelated texts.
 VALUES = Limits(same=0.68, changed=0.37)  # with one unit, or the later statement names the earlier value
 VALUES_WITHOUT_UNIT = Limits(changed=0.45)
 NAMES = Limits(changed=0.37)

@@ -9,7 +9,7 @@
     bulk       ingest what waits of many sessions
     planned_deletion  deletions of sessions and memory bases on the web page, which can be undone for 30 seconds
     receipts   numbers of erased rows, kept as evidence
-    chat_deletion   what is deleted of chats: of an end user, by retention
+    chat_deletion   what is deleted of chats: of an end user, what expired
     deletion   delete a flow; remove the rows of deleted sessions once every store is repaired
 
 SQL changes at once. Each change marks the affected sessions as dirty; repairs in `ingestion` update the stores.

@@ -1,4 +1,4 @@
-"""Deletions in chats of Chat Memory nodes: what follows from one, those of an end user, and by retention.
+"""Deletions in chats of Chat Memory nodes: what follows from one, those of an end user, and of what has expired.
 
 The last message takes its chat with it.
 """

@@ -445,100 +445,6 @@ export class Operations extends Transport {
     );
   }
 
-  /** Read whether facts are distilled for a memory base, what waits and why, and what it used. */
-  getDistillation(memoryBaseId: string, options?: CallOptions): Promise<Answer<"get_distillation">> {
-    return this.json(
-      { method: "GET", path: "/v1/memories/{memory_base_id}/distillation", ids: { memory_base_id: memoryBaseId } },
-      options,
-    );
-  }
-
-  /**
-   * Turn distillation on or off. On: a language model, which the operator chose, reads what is ingested and derives
-   * facts. Off: nothing more is read; facts stay until they are deleted.
-   */
-  setDistillation(
-    memoryBaseId: string,
-    fields: Fields<"set_distillation">,
-    options?: CallOptions,
-  ): Promise<Answer<"set_distillation">> {
-    return this.json(
-      {
-        method: "PUT",
-        path: "/v1/memories/{memory_base_id}/distillation",
-        ids: { memory_base_id: memoryBaseId },
-        body: fields,
-      },
-      options,
-    );
-  }
-
-  /** List facts, newest first: those that hold, those that later ones correct, or all. */
-  listFacts(
-    memoryBaseId: string,
-    fields: Fields<"list_facts"> = {},
-    options?: CallOptions,
-  ): Listing<Item<"list_facts">, Answer<"list_facts">> {
-    return this.listing(
-      {
-        method: "GET",
-        path: "/v1/memories/{memory_base_id}/facts",
-        ids: { memory_base_id: memoryBaseId },
-        query: fields,
-      },
-      options,
-    );
-  }
-
-  /** Delete every fact of a memory base. The messages stay. */
-  deleteFacts(memoryBaseId: string, options?: CallOptions): Promise<Answer<"delete_facts">> {
-    return this.json(
-      { method: "DELETE", path: "/v1/memories/{memory_base_id}/facts", ids: { memory_base_id: memoryBaseId } },
-      options,
-    );
-  }
-
-  /** Find the facts that are about a question, best first, without those that later ones correct. */
-  searchFacts(
-    memoryBaseId: string,
-    fields: Fields<"search_facts">,
-    options?: CallOptions,
-  ): Promise<Answer<"search_facts">> {
-    return this.json(
-      {
-        method: "POST",
-        path: "/v1/memories/{memory_base_id}/facts/search",
-        ids: { memory_base_id: memoryBaseId },
-        body: fields,
-      },
-      options,
-    );
-  }
-
-  /** Read a fact. After a source was edited or deleted it is 404. */
-  getFact(memoryBaseId: string, factId: string, options?: CallOptions): Promise<Answer<"get_fact">> {
-    return this.json(
-      {
-        method: "GET",
-        path: "/v1/memories/{memory_base_id}/facts/{fact_id}",
-        ids: { memory_base_id: memoryBaseId, fact_id: factId },
-      },
-      options,
-    );
-  }
-
-  /** Delete a fact and those that say the same. The messages stay. */
-  deleteFact(memoryBaseId: string, factId: string, options?: CallOptions): Promise<void> {
-    return this.nothing(
-      {
-        method: "DELETE",
-        path: "/v1/memories/{memory_base_id}/facts/{fact_id}",
-        ids: { memory_base_id: memoryBaseId, fact_id: factId },
-      },
-      options,
-    );
-  }
-
   /** List the jobs of all memory bases, newest first. */
   listAllJobs(
     fields: Fields<"list_all_jobs"> = {},
@@ -994,92 +900,6 @@ export class Operations extends Transport {
     );
   }
 
-  /** Search for Dify's External Knowledge API. The endpoint to enter in Dify ends in /v1/dify. */
-  retrieveKnowledge(
-    fields: Fields<"retrieve_knowledge">,
-    options?: CallOptions,
-  ): Promise<Answer<"retrieve_knowledge">> {
-    return this.json(
-      { method: "POST", path: "/v1/dify/retrieval", body: fields },
-      options,
-    );
-  }
-
-  /** List knowledge bases, oldest first. */
-  listKnowledgeBases(
-    fields: Fields<"list_knowledge_bases"> = {},
-    options?: CallOptions,
-  ): Listing<Item<"list_knowledge_bases">, Answer<"list_knowledge_bases">> {
-    return this.listing(
-      { method: "GET", path: "/v1/knowledge-bases", query: fields },
-      options,
-    );
-  }
-
-  /** Create an ordinary knowledge base. A name in use is 409 with `existing_id`. */
-  createKnowledgeBase(
-    fields: Fields<"create_knowledge_base">,
-    options?: KeyedOptions,
-  ): Promise<Answer<"create_knowledge_base">> {
-    return this.json(
-      { method: "POST", path: "/v1/knowledge-bases", body: fields, idempotencyKey: idempotencyKeyOf(options) },
-      options,
-    );
-  }
-
-  /** Read a knowledge base. */
-  getKnowledgeBase(name: string, options?: CallOptions): Promise<Answer<"get_knowledge_base">> {
-    return this.json(
-      { method: "GET", path: "/v1/knowledge-bases/{name}", ids: { name: name } },
-      options,
-    );
-  }
-
-  /** Delete an ordinary knowledge base with its documents. */
-  deleteKnowledgeBase(name: string, options?: CallOptions): Promise<void> {
-    return this.nothing(
-      { method: "DELETE", path: "/v1/knowledge-bases/{name}", ids: { name: name } },
-      options,
-    );
-  }
-
-  /** Add documents and make them searchable. Returns one result per document, in order. A repeat changes nothing. */
-  addDocuments(
-    name: string,
-    fields: Fields<"add_documents">,
-    options?: CallOptions,
-  ): Promise<Answer<"add_documents">> {
-    return this.json(
-      { method: "POST", path: "/v1/knowledge-bases/{name}/documents", ids: { name: name }, body: fields },
-      options,
-    );
-  }
-
-  /** Rebuild the collection from SQL: it replaces a lost collection and uses the current model. */
-  rebuildKnowledgeBase(name: string, options?: KeyedOptions): Promise<Answer<"rebuild_knowledge_base">> {
-    return this.json(
-      {
-        method: "POST",
-        path: "/v1/knowledge-bases/{name}/rebuild",
-        ids: { name: name },
-        idempotencyKey: idempotencyKeyOf(options),
-      },
-      options,
-    );
-  }
-
-  /** Search the chunks of a knowledge base, best first. */
-  searchKnowledgeBase(
-    name: string,
-    fields: Fields<"search_knowledge_base">,
-    options?: CallOptions,
-  ): Promise<Answer<"search_knowledge_base">> {
-    return this.json(
-      { method: "POST", path: "/v1/knowledge-bases/{name}/search", ids: { name: name }, body: fields },
-      options,
-    );
-  }
-
   /** List the API keys that are not revoked. */
   listKeys(fields: Fields<"list_keys"> = {}, options?: CallOptions): Listing<Item<"list_keys">, Answer<"list_keys">> {
     return this.listing(
@@ -1313,6 +1133,186 @@ export class Operations extends Transport {
   ): AsyncGenerator<Schemas["ExportLine"], void, undefined> {
     return this.exported(
       { method: "GET", path: "/v1/audit/export", query: fields },
+      options,
+    );
+  }
+
+  /** Search for Dify's External Knowledge API. The endpoint to enter in Dify ends in /v1/dify. */
+  retrieveKnowledge(
+    fields: Fields<"retrieve_knowledge">,
+    options?: CallOptions,
+  ): Promise<Answer<"retrieve_knowledge">> {
+    return this.json(
+      { method: "POST", path: "/v1/dify/retrieval", body: fields },
+      options,
+    );
+  }
+
+  /** List knowledge bases, oldest first. */
+  listKnowledgeBases(
+    fields: Fields<"list_knowledge_bases"> = {},
+    options?: CallOptions,
+  ): Listing<Item<"list_knowledge_bases">, Answer<"list_knowledge_bases">> {
+    return this.listing(
+      { method: "GET", path: "/v1/knowledge-bases", query: fields },
+      options,
+    );
+  }
+
+  /** Create an ordinary knowledge base. A name in use is 409 with `existing_id`. */
+  createKnowledgeBase(
+    fields: Fields<"create_knowledge_base">,
+    options?: KeyedOptions,
+  ): Promise<Answer<"create_knowledge_base">> {
+    return this.json(
+      { method: "POST", path: "/v1/knowledge-bases", body: fields, idempotencyKey: idempotencyKeyOf(options) },
+      options,
+    );
+  }
+
+  /** Read a knowledge base. */
+  getKnowledgeBase(name: string, options?: CallOptions): Promise<Answer<"get_knowledge_base">> {
+    return this.json(
+      { method: "GET", path: "/v1/knowledge-bases/{name}", ids: { name: name } },
+      options,
+    );
+  }
+
+  /** Delete an ordinary knowledge base with its documents. */
+  deleteKnowledgeBase(name: string, options?: CallOptions): Promise<void> {
+    return this.nothing(
+      { method: "DELETE", path: "/v1/knowledge-bases/{name}", ids: { name: name } },
+      options,
+    );
+  }
+
+  /** Add documents and make them searchable. Returns one result per document, in order. A repeat changes nothing. */
+  addDocuments(
+    name: string,
+    fields: Fields<"add_documents">,
+    options?: CallOptions,
+  ): Promise<Answer<"add_documents">> {
+    return this.json(
+      { method: "POST", path: "/v1/knowledge-bases/{name}/documents", ids: { name: name }, body: fields },
+      options,
+    );
+  }
+
+  /** Rebuild the collection from SQL: it replaces a lost collection and uses the current model. */
+  rebuildKnowledgeBase(name: string, options?: KeyedOptions): Promise<Answer<"rebuild_knowledge_base">> {
+    return this.json(
+      {
+        method: "POST",
+        path: "/v1/knowledge-bases/{name}/rebuild",
+        ids: { name: name },
+        idempotencyKey: idempotencyKeyOf(options),
+      },
+      options,
+    );
+  }
+
+  /** Search the chunks of a knowledge base, best first. */
+  searchKnowledgeBase(
+    name: string,
+    fields: Fields<"search_knowledge_base">,
+    options?: CallOptions,
+  ): Promise<Answer<"search_knowledge_base">> {
+    return this.json(
+      { method: "POST", path: "/v1/knowledge-bases/{name}/search", ids: { name: name }, body: fields },
+      options,
+    );
+  }
+
+  /** Read whether facts are distilled for a memory base, what waits and why, and what it used. */
+  getDistillation(memoryBaseId: string, options?: CallOptions): Promise<Answer<"get_distillation">> {
+    return this.json(
+      { method: "GET", path: "/v1/memories/{memory_base_id}/distillation", ids: { memory_base_id: memoryBaseId } },
+      options,
+    );
+  }
+
+  /**
+   * Turn distillation on or off. On: a language model, which the operator chose, reads what is ingested and derives
+   * facts. Off: nothing more is read; facts stay until they are deleted.
+   */
+  setDistillation(
+    memoryBaseId: string,
+    fields: Fields<"set_distillation">,
+    options?: CallOptions,
+  ): Promise<Answer<"set_distillation">> {
+    return this.json(
+      {
+        method: "PUT",
+        path: "/v1/memories/{memory_base_id}/distillation",
+        ids: { memory_base_id: memoryBaseId },
+        body: fields,
+      },
+      options,
+    );
+  }
+
+  /** List facts, newest first: those that hold, those that later ones correct, or all. */
+  listFacts(
+    memoryBaseId: string,
+    fields: Fields<"list_facts"> = {},
+    options?: CallOptions,
+  ): Listing<Item<"list_facts">, Answer<"list_facts">> {
+    return this.listing(
+      {
+        method: "GET",
+        path: "/v1/memories/{memory_base_id}/facts",
+        ids: { memory_base_id: memoryBaseId },
+        query: fields,
+      },
+      options,
+    );
+  }
+
+  /** Delete every fact of a memory base. The messages stay. */
+  deleteFacts(memoryBaseId: string, options?: CallOptions): Promise<Answer<"delete_facts">> {
+    return this.json(
+      { method: "DELETE", path: "/v1/memories/{memory_base_id}/facts", ids: { memory_base_id: memoryBaseId } },
+      options,
+    );
+  }
+
+  /** Find the facts that are about a question, best first, without those that later ones correct. */
+  searchFacts(
+    memoryBaseId: string,
+    fields: Fields<"search_facts">,
+    options?: CallOptions,
+  ): Promise<Answer<"search_facts">> {
+    return this.json(
+      {
+        method: "POST",
+        path: "/v1/memories/{memory_base_id}/facts/search",
+        ids: { memory_base_id: memoryBaseId },
+        body: fields,
+      },
+      options,
+    );
+  }
+
+  /** Read a fact. After a source was edited or deleted it is 404. */
+  getFact(memoryBaseId: string, factId: string, options?: CallOptions): Promise<Answer<"get_fact">> {
+    return this.json(
+      {
+        method: "GET",
+        path: "/v1/memories/{memory_base_id}/facts/{fact_id}",
+        ids: { memory_base_id: memoryBaseId, fact_id: factId },
+      },
+      options,
+    );
+  }
+
+  /** Delete a fact and those that say the same. The messages stay. */
+  deleteFact(memoryBaseId: string, factId: string, options?: CallOptions): Promise<void> {
+    return this.nothing(
+      {
+        method: "DELETE",
+        path: "/v1/memories/{memory_base_id}/facts/{fact_id}",
+        ids: { memory_base_id: memoryBaseId, fact_id: factId },
+      },
       options,
     );
   }

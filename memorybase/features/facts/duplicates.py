@@ -7,10 +7,15 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.comparison import FACT_CORRECTED, FACT_REPEATED, Relation, Said, compare, covered
+from memorybase.comparison import Limits, Relation, Said, compare, covered
 from memorybase.features.facts.checks import numbers_of
 from memorybase.keyword_index import scripts
 from memorybase.keyword_index.analyzer import Analyzer
+
+# Cosine of their vectors.
+REPEATED = Limits(same=0.95)
+# Of the words of a fact, the share that the fact which corrects it has too.
+CORRECTED = 1 / 3
 
 
 def key_of(who: str, what: str) -> bytes:
@@ -32,7 +37,7 @@ def is_duplicate(
     one, other = (
         Said(frozenset(), frozenset(numbers_of(text, rules)), rules.denials(text)) for text in (what, other_what)
     )
-    return compare(one, other, FACT_REPEATED, alike=float(vector @ other_vector)) is Relation.REPEATS
+    return compare(one, other, REPEATED, alike=float(vector @ other_vector)) is Relation.REPEATS
 
 
 def may_correct(who: str, what: str, other_who: str, other_what: str, analyzer: Analyzer) -> bool:
@@ -40,7 +45,7 @@ def may_correct(who: str, what: str, other_who: str, other_what: str, analyzer: 
     analyzer = analyzer.of(f"{other_what} {what}")
     older = [*analyzer.terms(other_what), *analyzer.terms(other_who)]
     newer = [*analyzer.terms(what), *analyzer.terms(who)]
-    return key_of(who, what) != key_of(other_who, other_what) and covered(older, newer) >= FACT_CORRECTED
+    return key_of(who, what) != key_of(other_who, other_what) and covered(older, newer) >= CORRECTED
 
 
 def _words(text: str) -> list[str]:

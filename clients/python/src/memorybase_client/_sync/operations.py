@@ -803,134 +803,6 @@ class Operations(Transport):
         )
         self._call_empty(call)
 
-    def get_distillation(self, memory_base_id: str | UUID) -> models.DistillationView:
-        """Read whether facts are distilled for a memory base, what waits and why, and what it used.
-
-        memory_base_id: The UUID of the memory base.
-        """
-        call = Call("GET", f"/memories/{segment(memory_base_id, 'memory_base_id')}/distillation")
-        return self._call(call, models.DistillationView)
-
-    def set_distillation(
-        self, memory_base_id: str | UUID, *, enabled: bool, start: Literal["now", "beginning"] | None = None
-    ) -> models.DistillationView:
-        """Turn distillation on or off. On: a language model, which the operator chose, reads what is ingested and
-        derives facts. Off: nothing more is read; facts stay until they are deleted.
-
-        memory_base_id: The UUID of the memory base.
-        enabled: Whether facts are derived from what is ingested.
-        start: `now`: from what is ingested from now on; `beginning`: from the whole history.
-        """
-        call = Call(
-            "PUT",
-            f"/memories/{segment(memory_base_id, 'memory_base_id')}/distillation",
-            content=json_of({"enabled": enabled, "start": start}),
-        )
-        return self._call(call, models.DistillationView)
-
-    def list_facts(
-        self,
-        memory_base_id: str | UUID,
-        *,
-        state: Literal["current", "superseded", "all"] | None = None,
-        session_id: str | UUID | None = None,
-        end_user_id: str | UUID | None = None,
-        page: int | None = None,
-        size: int | None = None,
-        offset: int | None = None,
-        cursor: str | None = None,
-    ) -> Listing[models.FactView, models.Page[models.FactView]]:
-        """List facts, newest first: those that hold, those that later ones correct, or all.
-
-        memory_base_id: The UUID of the memory base.
-        state: `current`: facts that hold; `superseded`: facts that a later one corrects; `all`.
-        session_id: Only facts of this session.
-        end_user_id: Only facts from this person's sessions.
-        page: Number of the page, from 1. Not together with `cursor`.
-        size: Maximum items of a page.
-        offset: Added to the position where the page starts.
-        cursor: next_cursor of the previous page; stable under changes.
-        """
-        call = Call(
-            "GET",
-            f"/memories/{segment(memory_base_id, 'memory_base_id')}/facts",
-            params={
-                "state": state,
-                "session_id": session_id,
-                "end_user_id": end_user_id,
-                "page": page,
-                "size": size,
-                "offset": offset,
-                "cursor": cursor,
-            },
-        )
-        return self._listing(call, models.Page[models.FactView])
-
-    def delete_facts(self, memory_base_id: str | UUID) -> models.FactsDeleted:
-        """Delete every fact of a memory base. The messages stay.
-
-        memory_base_id: The UUID of the memory base.
-        """
-        call = Call("DELETE", f"/memories/{segment(memory_base_id, 'memory_base_id')}/facts")
-        return self._call(call, models.FactsDeleted)
-
-    def search_facts(
-        self,
-        memory_base_id: str | UUID,
-        *,
-        query: str,
-        top_k: int | None = None,
-        session_id: str | UUID | None = None,
-        end_user_id: str | UUID | None = None,
-        since: datetime | str | None = None,
-        until: datetime | str | None = None,
-    ) -> models.FactsFound:
-        """Find the facts that are about a question, best first, without those that later ones correct.
-
-        memory_base_id: The UUID of the memory base.
-        query: The question. Of a longer one the last 8000 characters count.
-        top_k: Maximum facts.
-        session_id: Only facts of this session.
-        end_user_id: Only facts from this person's sessions.
-        since: Only facts whose newest source was said from this time on.
-        until: Only facts whose newest source was said up to this time.
-        """
-        call = Call(
-            "POST",
-            f"/memories/{segment(memory_base_id, 'memory_base_id')}/facts/search",
-            content=json_of(
-                {
-                    "query": query,
-                    "top_k": top_k,
-                    "session_id": session_id,
-                    "end_user_id": end_user_id,
-                    "since": since,
-                    "until": until,
-                }
-            ),
-        )
-        return self._call(call, models.FactsFound)
-
-    def get_fact(self, memory_base_id: str | UUID, fact_id: str | UUID) -> models.FactView:
-        """Read a fact. After a source was edited or deleted it is 404.
-
-        memory_base_id: The UUID of the memory base.
-        fact_id: The UUID of the fact.
-        """
-        call = Call("GET", f"/memories/{segment(memory_base_id, 'memory_base_id')}/facts/{segment(fact_id, 'fact_id')}")
-        return self._call(call, models.FactView)
-
-    def delete_fact(self, memory_base_id: str | UUID, fact_id: str | UUID) -> None:
-        """Delete a fact and those that say the same. The messages stay.
-
-        memory_base_id: The UUID of the memory base.
-        fact_id: The UUID of the fact.
-        """
-        call = Call(
-            "DELETE", f"/memories/{segment(memory_base_id, 'memory_base_id')}/facts/{segment(fact_id, 'fact_id')}"
-        )
-        self._call_empty(call)
-
     def list_all_jobs(
         self,
         *,
@@ -2017,145 +1889,6 @@ class Operations(Transport):
         )
         return self._call(call, models.SearchAnswer)
 
-    def retrieve_knowledge(
-        self,
-        *,
-        knowledge_id: str | UUID,
-        query: str,
-        retrieval_setting: models.RetrievalSetting | Mapping[str, Any] | None = None,
-        metadata_condition: models.MetadataCondition | Mapping[str, Any] | None = None,
-    ) -> models.RetrievalAnswer:
-        """Search for Dify's External Knowledge API. The endpoint to enter in Dify ends in /v1/dify.
-
-        knowledge_id: What to search.
-        query: The question. Of a longer one the last 8000 characters count.
-        retrieval_setting: How much to answer.
-        metadata_condition: Which messages to search.
-        """
-        call = Call(
-            "POST",
-            "/dify/retrieval",
-            content=json_of(
-                {
-                    "knowledge_id": knowledge_id,
-                    "query": query,
-                    "retrieval_setting": retrieval_setting,
-                    "metadata_condition": metadata_condition,
-                }
-            ),
-        )
-        return self._call(call, models.RetrievalAnswer)
-
-    def list_knowledge_bases(
-        self,
-        *,
-        for_retrieval: bool | None = None,
-        page: int | None = None,
-        size: int | None = None,
-        offset: int | None = None,
-        cursor: str | None = None,
-    ) -> Listing[models.KnowledgeBaseView, models.Page[models.KnowledgeBaseView]]:
-        """List knowledge bases, oldest first.
-
-        for_retrieval: Hide knowledge bases of memory bases.
-        page: Number of the page, from 1. Not together with `cursor`.
-        size: Maximum items of a page.
-        offset: Added to the position where the page starts.
-        cursor: next_cursor of the previous page; stable under changes.
-        """
-        call = Call(
-            "GET",
-            "/knowledge-bases",
-            params={"for_retrieval": for_retrieval, "page": page, "size": size, "offset": offset, "cursor": cursor},
-        )
-        return self._listing(call, models.Page[models.KnowledgeBaseView])
-
-    def create_knowledge_base(
-        self, *, name: str, idempotency_key: str | None = None, embedding_model: str | None = None
-    ) -> models.KnowledgeBaseView:
-        """Create an ordinary knowledge base. A name in use is 409 with `existing_id`.
-
-        name: The name; unique for the user.
-        idempotency_key: A random string, new for each request and the same in its repetitions, which get the
-        first answer. Default: a new one for each call.
-        embedding_model: An allowed embedding model; by default the one of the settings.
-        """
-        call = Call(
-            "POST",
-            "/knowledge-bases",
-            content=json_of({"name": name, "embedding_model": embedding_model}),
-            idempotency_key=idempotency_key or new_key(),
-        )
-        return self._call(call, models.KnowledgeBaseView)
-
-    def get_knowledge_base(self, name: str | UUID) -> models.KnowledgeBaseView:
-        """Read a knowledge base.
-
-        name: The name of the knowledge base.
-        """
-        call = Call("GET", f"/knowledge-bases/{segment(name, 'name')}")
-        return self._call(call, models.KnowledgeBaseView)
-
-    def delete_knowledge_base(self, name: str | UUID) -> None:
-        """Delete an ordinary knowledge base with its documents.
-
-        name: The name of the knowledge base.
-        """
-        call = Call("DELETE", f"/knowledge-bases/{segment(name, 'name')}")
-        self._call_empty(call)
-
-    def add_documents(
-        self, name: str | UUID, *, documents: Sequence[models.DocumentBody | Mapping[str, Any]]
-    ) -> models.DocumentsAnswer:
-        """Add documents and make them searchable. Returns one result per document, in order. A repeat changes
-        nothing.
-
-        name: The name of the knowledge base.
-        documents: Documents to add or to replace. At most 200.
-        """
-        call = Call(
-            "POST", f"/knowledge-bases/{segment(name, 'name')}/documents", content=json_of({"documents": documents})
-        )
-        return self._call(call, models.DocumentsAnswer)
-
-    def rebuild_knowledge_base(
-        self, name: str | UUID, *, idempotency_key: str | None = None
-    ) -> models.KnowledgeBaseView:
-        """Rebuild the collection from SQL: it replaces a lost collection and uses the current model.
-
-        name: The name of the knowledge base.
-        idempotency_key: A random string, new for each request and the same in its repetitions, which get the
-        first answer. Default: a new one for each call.
-        """
-        call = Call(
-            "POST", f"/knowledge-bases/{segment(name, 'name')}/rebuild", idempotency_key=idempotency_key or new_key()
-        )
-        return self._call(call, models.KnowledgeBaseView)
-
-    def search_knowledge_base(
-        self,
-        name: str | UUID,
-        *,
-        query: str,
-        top_k: int | None = None,
-        min_score: float | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> models.DocumentAnswer:
-        """Search the chunks of a knowledge base, best first.
-
-        name: The name of the knowledge base.
-        query: What to look for. Of a longer one the last 8000 characters count.
-        top_k: Maximum results. At most 100.
-        min_score: Minimum score of a result, from 0 to 1.
-        metadata: Keys that the metadata must have, with exactly these values.
-        """
-        call = Call(
-            "POST",
-            f"/knowledge-bases/{segment(name, 'name')}/search",
-            content=json_of({"query": query, "top_k": top_k, "min_score": min_score, "metadata": metadata}),
-        )
-        return self._call(call, models.DocumentAnswer)
-
     def list_keys(
         self, *, page: int | None = None, size: int | None = None, offset: int | None = None, cursor: str | None = None
     ) -> Listing[models.KeyAnswer, models.Page[models.KeyAnswer]]:
@@ -2644,6 +2377,273 @@ class Operations(Transport):
         """
         call = Call("GET", "/audit/export", params={"after_seq": after_seq})
         return self._lines(call)
+
+    def retrieve_knowledge(
+        self,
+        *,
+        knowledge_id: str | UUID,
+        query: str,
+        retrieval_setting: models.RetrievalSetting | Mapping[str, Any] | None = None,
+        metadata_condition: models.MetadataCondition | Mapping[str, Any] | None = None,
+    ) -> models.RetrievalAnswer:
+        """Search for Dify's External Knowledge API. The endpoint to enter in Dify ends in /v1/dify.
+
+        knowledge_id: What to search.
+        query: The question. Of a longer one the last 8000 characters count.
+        retrieval_setting: How much to answer.
+        metadata_condition: Which messages to search.
+        """
+        call = Call(
+            "POST",
+            "/dify/retrieval",
+            content=json_of(
+                {
+                    "knowledge_id": knowledge_id,
+                    "query": query,
+                    "retrieval_setting": retrieval_setting,
+                    "metadata_condition": metadata_condition,
+                }
+            ),
+        )
+        return self._call(call, models.RetrievalAnswer)
+
+    def list_knowledge_bases(
+        self,
+        *,
+        for_retrieval: bool | None = None,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+    ) -> Listing[models.KnowledgeBaseView, models.Page[models.KnowledgeBaseView]]:
+        """List knowledge bases, oldest first.
+
+        for_retrieval: Hide knowledge bases of memory bases.
+        page: Number of the page, from 1. Not together with `cursor`.
+        size: Maximum items of a page.
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        """
+        call = Call(
+            "GET",
+            "/knowledge-bases",
+            params={"for_retrieval": for_retrieval, "page": page, "size": size, "offset": offset, "cursor": cursor},
+        )
+        return self._listing(call, models.Page[models.KnowledgeBaseView])
+
+    def create_knowledge_base(
+        self, *, name: str, idempotency_key: str | None = None, embedding_model: str | None = None
+    ) -> models.KnowledgeBaseView:
+        """Create an ordinary knowledge base. A name in use is 409 with `existing_id`.
+
+        name: The name; unique for the user.
+        idempotency_key: A random string, new for each request and the same in its repetitions, which get the
+        first answer. Default: a new one for each call.
+        embedding_model: An allowed embedding model; by default the one of the settings.
+        """
+        call = Call(
+            "POST",
+            "/knowledge-bases",
+            content=json_of({"name": name, "embedding_model": embedding_model}),
+            idempotency_key=idempotency_key or new_key(),
+        )
+        return self._call(call, models.KnowledgeBaseView)
+
+    def get_knowledge_base(self, name: str | UUID) -> models.KnowledgeBaseView:
+        """Read a knowledge base.
+
+        name: The name of the knowledge base.
+        """
+        call = Call("GET", f"/knowledge-bases/{segment(name, 'name')}")
+        return self._call(call, models.KnowledgeBaseView)
+
+    def delete_knowledge_base(self, name: str | UUID) -> None:
+        """Delete an ordinary knowledge base with its documents.
+
+        name: The name of the knowledge base.
+        """
+        call = Call("DELETE", f"/knowledge-bases/{segment(name, 'name')}")
+        self._call_empty(call)
+
+    def add_documents(
+        self, name: str | UUID, *, documents: Sequence[models.DocumentBody | Mapping[str, Any]]
+    ) -> models.DocumentsAnswer:
+        """Add documents and make them searchable. Returns one result per document, in order. A repeat changes
+        nothing.
+
+        name: The name of the knowledge base.
+        documents: Documents to add or to replace. At most 200.
+        """
+        call = Call(
+            "POST", f"/knowledge-bases/{segment(name, 'name')}/documents", content=json_of({"documents": documents})
+        )
+        return self._call(call, models.DocumentsAnswer)
+
+    def rebuild_knowledge_base(
+        self, name: str | UUID, *, idempotency_key: str | None = None
+    ) -> models.KnowledgeBaseView:
+        """Rebuild the collection from SQL: it replaces a lost collection and uses the current model.
+
+        name: The name of the knowledge base.
+        idempotency_key: A random string, new for each request and the same in its repetitions, which get the
+        first answer. Default: a new one for each call.
+        """
+        call = Call(
+            "POST", f"/knowledge-bases/{segment(name, 'name')}/rebuild", idempotency_key=idempotency_key or new_key()
+        )
+        return self._call(call, models.KnowledgeBaseView)
+
+    def search_knowledge_base(
+        self,
+        name: str | UUID,
+        *,
+        query: str,
+        top_k: int | None = None,
+        min_score: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> models.DocumentAnswer:
+        """Search the chunks of a knowledge base, best first.
+
+        name: The name of the knowledge base.
+        query: What to look for. Of a longer one the last 8000 characters count.
+        top_k: Maximum results. At most 100.
+        min_score: Minimum score of a result, from 0 to 1.
+        metadata: Keys that the metadata must have, with exactly these values.
+        """
+        call = Call(
+            "POST",
+            f"/knowledge-bases/{segment(name, 'name')}/search",
+            content=json_of({"query": query, "top_k": top_k, "min_score": min_score, "metadata": metadata}),
+        )
+        return self._call(call, models.DocumentAnswer)
+
+    def get_distillation(self, memory_base_id: str | UUID) -> models.DistillationView:
+        """Read whether facts are distilled for a memory base, what waits and why, and what it used.
+
+        memory_base_id: The UUID of the memory base.
+        """
+        call = Call("GET", f"/memories/{segment(memory_base_id, 'memory_base_id')}/distillation")
+        return self._call(call, models.DistillationView)
+
+    def set_distillation(
+        self, memory_base_id: str | UUID, *, enabled: bool, start: Literal["now", "beginning"] | None = None
+    ) -> models.DistillationView:
+        """Turn distillation on or off. On: a language model, which the operator chose, reads what is ingested and
+        derives facts. Off: nothing more is read; facts stay until they are deleted.
+
+        memory_base_id: The UUID of the memory base.
+        enabled: Whether facts are derived from what is ingested.
+        start: `now`: from what is ingested from now on; `beginning`: from the whole history.
+        """
+        call = Call(
+            "PUT",
+            f"/memories/{segment(memory_base_id, 'memory_base_id')}/distillation",
+            content=json_of({"enabled": enabled, "start": start}),
+        )
+        return self._call(call, models.DistillationView)
+
+    def list_facts(
+        self,
+        memory_base_id: str | UUID,
+        *,
+        state: Literal["current", "superseded", "all"] | None = None,
+        session_id: str | UUID | None = None,
+        end_user_id: str | UUID | None = None,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+    ) -> Listing[models.FactView, models.Page[models.FactView]]:
+        """List facts, newest first: those that hold, those that later ones correct, or all.
+
+        memory_base_id: The UUID of the memory base.
+        state: `current`: facts that hold; `superseded`: facts that a later one corrects; `all`.
+        session_id: Only facts of this session.
+        end_user_id: Only facts from this person's sessions.
+        page: Number of the page, from 1. Not together with `cursor`.
+        size: Maximum items of a page.
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        """
+        call = Call(
+            "GET",
+            f"/memories/{segment(memory_base_id, 'memory_base_id')}/facts",
+            params={
+                "state": state,
+                "session_id": session_id,
+                "end_user_id": end_user_id,
+                "page": page,
+                "size": size,
+                "offset": offset,
+                "cursor": cursor,
+            },
+        )
+        return self._listing(call, models.Page[models.FactView])
+
+    def delete_facts(self, memory_base_id: str | UUID) -> models.FactsDeleted:
+        """Delete every fact of a memory base. The messages stay.
+
+        memory_base_id: The UUID of the memory base.
+        """
+        call = Call("DELETE", f"/memories/{segment(memory_base_id, 'memory_base_id')}/facts")
+        return self._call(call, models.FactsDeleted)
+
+    def search_facts(
+        self,
+        memory_base_id: str | UUID,
+        *,
+        query: str,
+        top_k: int | None = None,
+        session_id: str | UUID | None = None,
+        end_user_id: str | UUID | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+    ) -> models.FactsFound:
+        """Find the facts that are about a question, best first, without those that later ones correct.
+
+        memory_base_id: The UUID of the memory base.
+        query: The question. Of a longer one the last 8000 characters count.
+        top_k: Maximum facts.
+        session_id: Only facts of this session.
+        end_user_id: Only facts from this person's sessions.
+        since: Only facts whose newest source was said from this time on.
+        until: Only facts whose newest source was said up to this time.
+        """
+        call = Call(
+            "POST",
+            f"/memories/{segment(memory_base_id, 'memory_base_id')}/facts/search",
+            content=json_of(
+                {
+                    "query": query,
+                    "top_k": top_k,
+                    "session_id": session_id,
+                    "end_user_id": end_user_id,
+                    "since": since,
+                    "until": until,
+                }
+            ),
+        )
+        return self._call(call, models.FactsFound)
+
+    def get_fact(self, memory_base_id: str | UUID, fact_id: str | UUID) -> models.FactView:
+        """Read a fact. After a source was edited or deleted it is 404.
+
+        memory_base_id: The UUID of the memory base.
+        fact_id: The UUID of the fact.
+        """
+        call = Call("GET", f"/memories/{segment(memory_base_id, 'memory_base_id')}/facts/{segment(fact_id, 'fact_id')}")
+        return self._call(call, models.FactView)
+
+    def delete_fact(self, memory_base_id: str | UUID, fact_id: str | UUID) -> None:
+        """Delete a fact and those that say the same. The messages stay.
+
+        memory_base_id: The UUID of the memory base.
+        fact_id: The UUID of the fact.
+        """
+        call = Call(
+            "DELETE", f"/memories/{segment(memory_base_id, 'memory_base_id')}/facts/{segment(fact_id, 'fact_id')}"
+        )
+        self._call_empty(call)
 
     def list_labels(
         self,
