@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
-    from collections import Counter
     from datetime import datetime
     from threading import Event as StopEvent
     from uuid import UUID
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from memorybase.sessions.receipts import Remainder
     from memorybase.settings import Settings
 
+    Part = Literal["hooks", "routes", "page", "commands"]
     Counts = Mapping[str, int]
     """Numbers of deleted rows, named as the fields of an erasure and of a receipt."""
     SessionsStep = Callable[[OrmSession, BaseRow, datetime, Sequence[str]], object]
@@ -56,15 +57,34 @@ if TYPE_CHECKING:
     """Reads a line for an import; None if nothing is to be stored. Raises InvalidRequest."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Extension:
-    """A feature: its folder's name, and a loader for each part. Importing it loads none of them."""
+    """A feature: the name of its folder, and the parts that it has: HOOKS of the folder's module hooks, ROUTES of
+    routes, PAGES of page, COMMANDS of commands. Asking for one imports it; it is None if the feature has none."""
 
     name: str
-    hooks: Callable[[], Hooks] | None = None
-    routes: Callable[[], Routes] | None = None
-    pages: Callable[[], Pages] | None = None
-    commands: Callable[[], Commands] | None = None
+    parts: tuple[Part, ...]
+
+    def hooks(self) -> Hooks | None:
+        found: Hooks | None = self._load("hooks", "HOOKS")
+        return found
+
+    def routes(self) -> Routes | None:
+        found: Routes | None = self._load("routes", "ROUTES")
+        return found
+
+    def pages(self) -> Pages | None:
+        found: Pages | None = self._load("page", "PAGES")
+        return found
+
+    def commands(self) -> Commands | None:
+        found: Commands | None = self._load("commands", "COMMANDS")
+        return found
+
+    def _load(self, part: Part, constant: str) -> Any:
+        if part not in self.parts:
+            return None
+        return getattr(import_module(f"memorybase.features.{self.name}.{part}"), constant)
 
 
 def _nothing(*_: object) -> tuple[()]:

@@ -26,7 +26,7 @@ from api.routes import (
 )
 from memorybase.features import EXTENSIONS
 
-OF_FEATURES = tuple(each.routes() for each in EXTENSIONS if each.routes is not None)
+OF_FEATURES = tuple(found for each in EXTENSIONS if (found := each.routes()) is not None)
 ROUTERS = (
     health.router,
     overview.router,

@@ -87,7 +87,7 @@ class Pages:
 @cache
 def pages_of_features() -> dict[str, Pages]:
     """By the name of the feature."""
-    return {each.name: each.pages() for each in features.EXTENSIONS if each.pages is not None}
+    return {each.name: found for each in features.EXTENSIONS if (found := each.pages()) is not None}
 
 
 def folders(kind: str) -> list[Path]:

@@ -89,7 +89,7 @@ COMMANDS: dict[str, dict[str, Callable[..., object] | typer.Typer]] = {
         "export-model": export_model.export_model,
     },
 }
-for _added in (each.commands() for each in EXTENSIONS if each.commands is not None):
+for _added in (found for each in EXTENSIONS if (found := each.commands()) is not None):
     COMMANDS[_added.panel] |= _added.commands
 for _panel, _commands in COMMANDS.items():
     for _name, _command in _commands.items():

@@ -8,36 +8,23 @@ the other files import the core.
 from __future__ import annotations
 
 from memorybase.extension import Extension, Hooks
-from memorybase.features import (
-    audit_log,
-    backup,
-    dify,
-    documents,
-    facts,
-    lab,
-    memory_map,
-    retention,
-    splox,
-    trace_capture,
-    webhooks,
-)
 
 # In the order in which their hooks run, their routes are found and their pages are shown.
-EXTENSIONS: tuple[Extension, ...] = (
-    retention.EXTENSION,
-    audit_log.EXTENSION,
-    backup.EXTENSION,
-    dify.EXTENSION,
-    documents.EXTENSION,
-    facts.EXTENSION,
-    lab.EXTENSION,
-    memory_map.EXTENSION,
-    splox.EXTENSION,
-    trace_capture.EXTENSION,
-    webhooks.EXTENSION,
+EXTENSIONS = (
+    Extension("retention", ("hooks", "routes", "page", "commands")),
+    Extension("audit_log", ("hooks", "routes", "page", "commands")),
+    Extension("backup", ("commands",)),
+    Extension("dify", ("hooks", "routes")),
+    Extension("documents", ("hooks", "routes", "page")),
+    Extension("facts", ("hooks", "routes", "page")),
+    Extension("lab", ("hooks", "routes", "page", "commands")),
+    Extension("memory_map", ("hooks", "routes", "page")),
+    Extension("splox", ("hooks", "routes")),
+    Extension("trace_capture", ("routes",)),
+    Extension("webhooks", ("hooks", "routes", "page", "commands")),
 )
 
 
 def hooks() -> tuple[Hooks, ...]:
     """The hooks of all features. Loading them declares their tables."""
-    return tuple(each.hooks() for each in EXTENSIONS if each.hooks is not None)
+    return tuple(found for each in EXTENSIONS if (found := each.hooks()) is not None)

@@ -10,19 +10,3 @@ The stack completes a restore that was cut off, and its sweeper runs the repair.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from memorybase.extension import Extension
-
-if TYPE_CHECKING:
-    from memorybase.cli.extension import Commands
-
-
-def _commands() -> Commands:
-    from memorybase.features.backup import commands
-
-    return commands.COMMANDS
-
-
-EXTENSION = Extension(name="backup", commands=_commands)

@@ -14,26 +14,3 @@ The history of conversations and nodes is the core's: the memory classes are pre
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from memorybase.extension import Extension
-
-if TYPE_CHECKING:
-    from api.extension import Routes
-    from memorybase.extension import Hooks
-
-
-def _hooks() -> Hooks:
-    from memorybase.features.dify import hooks
-
-    return hooks.HOOKS
-
-
-def _routes() -> Routes:
-    from memorybase.features.dify import routes
-
-    return routes.ROUTES
-
-
-EXTENSION = Extension(name="dify", hooks=_hooks, routes=_routes)

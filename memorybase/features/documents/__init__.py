@@ -8,33 +8,3 @@ rebuilt from it. The registry of knowledge bases is the core's, since each memor
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from memorybase.extension import Extension
-
-if TYPE_CHECKING:
-    from api.extension import Routes
-    from api.web.extension import Pages
-    from memorybase.extension import Hooks
-
-
-def _hooks() -> Hooks:
-    from memorybase.features.documents import hooks
-
-    return hooks.HOOKS
-
-
-def _routes() -> Routes:
-    from memorybase.features.documents import routes
-
-    return routes.ROUTES
-
-
-def _pages() -> Pages:
-    from memorybase.features.documents import page
-
-    return page.PAGES
-
-
-EXTENSION = Extension(name="documents", hooks=_hooks, routes=_routes, pages=_pages)

@@ -18,33 +18,3 @@ and contexts declare their fields of facts themselves: their types are part of t
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from memorybase.extension import Extension
-
-if TYPE_CHECKING:
-    from api.extension import Routes
-    from api.web.extension import Pages
-    from memorybase.extension import Hooks
-
-
-def _hooks() -> Hooks:
-    from memorybase.features.facts import hooks
-
-    return hooks.HOOKS
-
-
-def _routes() -> Routes:
-    from memorybase.features.facts import routes
-
-    return routes.ROUTES
-
-
-def _pages() -> Pages:
-    from memorybase.features.facts import page
-
-    return page.PAGES
-
-
-EXTENSION = Extension(name="facts", hooks=_hooks, routes=_routes, pages=_pages)

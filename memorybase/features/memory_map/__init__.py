@@ -12,33 +12,3 @@ what was deleted or edited does not show. Callers use `read.request_map`, `read.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from memorybase.extension import Extension
-
-if TYPE_CHECKING:
-    from api.extension import Routes
-    from api.web.extension import Pages
-    from memorybase.extension import Hooks
-
-
-def _hooks() -> Hooks:
-    from memorybase.features.memory_map import hooks
-
-    return hooks.HOOKS
-
-
-def _routes() -> Routes:
-    from memorybase.features.memory_map import routes
-
-    return routes.ROUTES
-
-
-def _pages() -> Pages:
-    from memorybase.features.memory_map import page
-
-    return page.PAGES
-
-
-EXTENSION = Extension(name="memory_map", hooks=_hooks, routes=_routes, pages=_pages)

@@ -16,26 +16,3 @@ erases them with sessions.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from memorybase.extension import Extension
-
-if TYPE_CHECKING:
-    from api.extension import Routes
-    from memorybase.extension import Hooks
-
-
-def _hooks() -> Hooks:
-    from memorybase.features.splox import hooks
-
-    return hooks.HOOKS
-
-
-def _routes() -> Routes:
-    from memorybase.features.splox import routes
-
-    return routes.ROUTES
-
-
-EXTENSION = Extension(name="splox", hooks=_hooks, routes=_routes)
