@@ -16,6 +16,7 @@ from memorybase.conversation.session_memory.summaries import Covers
 from memorybase.read_models.jobs import JobView
 
 JSON_LINES, EVENTS = "application/x-ndjson", "text/event-stream"
+STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 class _InFlow(Closed):

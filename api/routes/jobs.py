@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from api import waiting
 from api.admission import Work, admission_of
-from api.contract.lines import EVENTS, EVENTS_OF_JOB
+from api.contract.lines import EVENTS, EVENTS_OF_JOB, STREAM_HEADERS
 from api.deps import PageDep, Reader, ServicesDep, Writer, check_key, keyed_router
 from api.key_limits import Rule, job_in_path, memory_base_in
 from api.operations import operation
@@ -134,9 +134,8 @@ async def watch_job(job_id: JobId, services: ServicesDep, caller: Reader, reques
     revoked."""
     first = await admission_of(request)[Work.STREAM].run(lambda: jobs.get_job(services, caller.user_id, job_id))
     admission_of(request).check_waits()
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     events = waiting.job_events(request, first, lambda: check_key(request))
-    return StreamingResponse(events, media_type=EVENTS, headers=headers)
+    return StreamingResponse(events, media_type=EVENTS, headers=STREAM_HEADERS)
 
 
 @router.delete("/jobs/{job_id}", status_code=204, responses=CONFLICT)

@@ -9,7 +9,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from api.admission import Work, admission_of
-from api.contract.lines import JSON_LINES, LINES_OF_EXPORT
+from api.contract.lines import JSON_LINES, LINES_OF_EXPORT, STREAM_HEADERS
 from api.deps import FlowFilter, Reader, ServicesDep, Writer, keyed_router
 from api.key_limits import Rule, end_user_in, flow_in, memory_base_in
 from api.operations import operation
@@ -19,8 +19,6 @@ from memorybase.import_export import exporter, importer
 from memorybase.import_export.importer import ImportAnswer
 
 router = keyed_router("portability")
-
-STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 @router.get("/export", response_class=StreamingResponse, responses={200: LINES_OF_EXPORT})

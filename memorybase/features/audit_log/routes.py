@@ -10,11 +10,10 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from api.admission import Work, admission_of
-from api.contract.lines import JSON_LINES, text_of
+from api.contract.lines import JSON_LINES, STREAM_HEADERS, text_of
 from api.deps import Admin, PageDep, ServicesDep, keyed_router
 from api.extension import Routes
 from api.operations import operation
-from api.routes.portability import STREAM_HEADERS
 from api.schemas import Moment, Name, Until
 from memorybase.calls import Effect
 from memorybase.database.paging import MAX_INTEGER, Page

@@ -9,14 +9,13 @@ from fastapi.responses import StreamingResponse
 from pydantic import Field
 
 from api.admission import Work, admission_of
-from api.contract.lines import JSON_LINES, LINES_OF_EXPORT
+from api.contract.lines import JSON_LINES, LINES_OF_EXPORT, STREAM_HEADERS
 from api.deps import EndUserFilter, FlowId, NodeId, PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.extension import Routes
 from api.idempotency import keeping, operation_id, replayed
 from api.key_limits import FLOW_IN_PATH, Rule, chat_in, end_user_in, flow_in, known_row
 from api.locations import location
 from api.operations import operation
-from api.routes.portability import STREAM_HEADERS
 from api.schemas import CONFLICT, Body, GivenChat, Identifier, ModelName, SentMessages, Stored, ViewAnswer
 from memorybase import ids
 from memorybase.auth.api_keys import Principal
