@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -14,7 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database.paging import AnyRow
-from memorybase.models import NAME_LENGTH, KnowledgeBase
+from memorybase.models import NAME_LENGTH, Generation, KnowledgeBase, MemoryBase
 from memorybase.queries import knowledge_bases
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -35,34 +34,22 @@ def entry_of_memory_base(db: OrmSession, memory_base_id: UUID) -> KnowledgeBase 
     return knowledge_bases.knowledge_base_of_memory_base(db, memory_base_id)
 
 
-def register_memory_base(
-    db: OrmSession,
-    *,
-    user_id: UUID,
-    kb_id: UUID,
-    name: str,
-    memory_base_id: UUID,
-    embedding_model: str,
-    embedder: str,
-    chunker: str,
-    created_at: datetime,
-) -> KnowledgeBase:
-    """Register a memory base, inside the caller's transaction; raises NameTaken with existing_id."""
-    entry = KnowledgeBase(
-        id=kb_id,
-        user_id=user_id,
-        name=name,
-        memory_base_id=memory_base_id,
-        embedding_model=embedding_model,
-        embedder=embedder,
-        chunker=chunker,
-        created_at=created_at,
+def entry_of(base: MemoryBase, generation: Generation) -> KnowledgeBase:
+    """A new entry for a memory base."""
+    return KnowledgeBase(
+        id=uuid4(),
+        user_id=base.user_id,
+        name=base.kb_name,
+        memory_base_id=base.id,
+        embedding_model=generation.embedding_model,
+        embedder=generation.embedder,
+        chunker=generation.chunker,
+        created_at=base.created_at,
     )
-    add(db, entry, "kb_name")
-    return entry
 
 
 def add(db: OrmSession, entry: KnowledgeBase, name_field: str) -> None:
+    """Register a knowledge base in the caller's transaction. Raises NameTaken with existing_id."""
     if not knowledge_bases.add_knowledge_base(db, entry):
         raise name_taken(entry.name, name_field, id_of_name(db, entry.user_id, entry.name))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 from typing import Any, Literal
 from uuid import UUID, uuid4
@@ -205,33 +204,17 @@ def _token_encoding(services: Services, embedder: Embedder) -> str | None:
     return embedder.token_encoding if services.settings.token_vectors else None
 
 
-def new_generation(
-    services: Services,
-    base_id: UUID,
-    generation: int,
-    state: GenerationState,
-    capture: Capture,
-    embedder: Embedder,
-    ref: CollectionRef,
-    now: datetime,
-    *,
-    awaits_index: bool = False,
-) -> Generation:
-    return Generation(
-        memory_base_id=base_id,
-        generation=generation,
-        state=state,
-        capture=capture,
-        embedding_model=embedder.model,
-        embedder=embedder.identity,
-        chunker=chunking.chunker_for(services.settings, embedder).identity,
-        token_encoding=_token_encoding(services, embedder),
-        dimension=embedder.dimension,
-        collection_name=ref.name,
-        collection_id=ref.id,
-        awaits_index=awaits_index,
-        created_at=now,
-    )
+def made_with(services: Services, embedder: Embedder, ref: CollectionRef) -> dict[str, Any]:
+    """The columns of a generation that follow from its model and its collection."""
+    return {
+        "embedding_model": embedder.model,
+        "embedder": embedder.identity,
+        "chunker": chunking.chunker_for(services.settings, embedder).identity,
+        "token_encoding": _token_encoding(services, embedder),
+        "dimension": embedder.dimension,
+        "collection_name": ref.name,
+        "collection_id": ref.id,
+    }
 
 
 def _check_free(db: OrmSession, user_id: UUID, new: NewMemoryBase) -> None:
@@ -270,27 +253,22 @@ def _insert(
         priority=new.priority,
         forget_due_at=None if new.retain_days is None else now,
     )
-    db.add(base)
-    db.flush()
-    generation = new_generation(
-        services, base_id, FIRST_GENERATION, GenerationState.SERVING, new.capture, embedder, ref, now
-    )
-    db.add(generation)
-    db.flush()
-    row = preparation.begin(db, services, base_id, FIRST_GENERATION, _PREPARED_BY[new.start], now)
-    if new.start == "all":
-        scheduler.schedule_sessions(db, services, row, now)
-    entry = registry.register_memory_base(
-        db,
-        user_id=user_id,
-        kb_id=uuid4(),
-        name=base.kb_name,
+    generation = Generation(
         memory_base_id=base_id,
-        embedding_model=embedder.model,
-        embedder=embedder.identity,
-        chunker=generation.chunker,
+        generation=FIRST_GENERATION,
+        state=GenerationState.SERVING,
+        capture=new.capture,
         created_at=now,
+        **made_with(services, embedder, ref),
     )
+    for row in (base, generation):
+        db.add(row)
+        db.flush()
+    prepared = preparation.begin(db, services, base_id, FIRST_GENERATION, _PREPARED_BY[new.start], now)
+    if new.start == "all":
+        scheduler.schedule_sessions(db, services, prepared, now)
+    entry = registry.entry_of(base, generation)
+    registry.add(db, entry, "kb_name")
     engine.after_commit(db, lambda: registry.write_metadata(services, entry))
 
 

@@ -15,7 +15,7 @@ from memorybase.embedding import Embedder
 from memorybase.ingestion import scheduler
 from memorybase.ingestion.build import complete_build
 from memorybase.memory_bases import preparation
-from memorybase.memory_bases.manage import create_collection, new_generation
+from memorybase.memory_bases.manage import create_collection, made_with
 from memorybase.models import (
     Capture,
     Generation,
@@ -130,19 +130,16 @@ def _start_build(db: OrmSession, services: Services, base_id: UUID, new: _NewGen
         )
     if base.building is not None:
         _abandon(db, services, base, now)
-    db.add(
-        new_generation(
-            services,
-            base_id,
-            new.number,
-            GenerationState.BUILDING,
-            new.capture,
-            new.embedder,
-            new.ref,
-            now,
-            awaits_index=new.awaits_index,
-        )
+    generation = Generation(
+        memory_base_id=base_id,
+        generation=new.number,
+        state=GenerationState.BUILDING,
+        capture=new.capture,
+        awaits_index=new.awaits_index,
+        created_at=now,
+        **made_with(services, new.embedder, new.ref),
     )
+    db.add(generation)
     base.building = new.number
     db.flush()
     # It replaces queued jobs by the build's. Running jobs may finish: the old generation still serves.

@@ -105,16 +105,19 @@ class Desk:
                 )
             )
             db.flush()
-            registry.register_memory_base(
+            registry.add(
                 db,
-                user_id=self.user_id,
-                kb_id=kb_id,
-                name=name,
-                memory_base_id=base_id,
-                embedding_model="fake",
-                embedder="fake/fake/1",
-                chunker="sentence-tokens/254/32",
-                created_at=START,
+                KnowledgeBase(
+                    user_id=self.user_id,
+                    id=kb_id,
+                    name=name,
+                    memory_base_id=base_id,
+                    embedding_model="fake",
+                    embedder="fake/fake/1",
+                    chunker="sentence-tokens/254/32",
+                    created_at=START,
+                ),
+                "kb_name",
             )
         return base_id
 
@@ -180,16 +183,19 @@ def test_a_refused_registration_leaves_the_transaction_usable(desk: Desk) -> Non
     with desk.services.database.transaction() as db:
         db.add(Flow(id=flow_id, user_id=desk.user_id, name="flow", created_at=START))
         with pytest.raises(errors.NameTaken):
-            registry.register_memory_base(
+            registry.add(
                 db,
-                user_id=desk.user_id,
-                kb_id=uuid4(),
-                name="notes",
-                memory_base_id=uuid4(),
-                embedding_model="fake",
-                embedder="e",
-                chunker="c",
-                created_at=START,
+                KnowledgeBase(
+                    user_id=desk.user_id,
+                    id=uuid4(),
+                    name="notes",
+                    memory_base_id=uuid4(),
+                    embedding_model="fake",
+                    embedder="e",
+                    chunker="c",
+                    created_at=START,
+                ),
+                "kb_name",
             )
     with desk.services.database.reading() as db:
         assert db.get(Flow, flow_id) is not None
