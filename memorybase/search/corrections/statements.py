@@ -61,6 +61,9 @@ PAST = re.compile(
     re.IGNORECASE,
 )
 
+# Words before the former value in a sentence that names both: "12 again instead of 31".
+_INSTEAD = re.compile(r"\b(?:instead of|rather than|no longer|not|from)(?: (?!to\b)\w+){0,3} $", re.IGNORECASE)
+
 
 def plain(sentence: str) -> str:
     """The sentence with a space for each character of a quotation of three or more words, as long as before."""
@@ -143,7 +146,8 @@ def _stem(word: str, terms: Terms) -> str:
 
 
 class Value(NamedTuple):
-    """A value. `key` compares it with others; `units` are the words after a number, each with its stem."""
+    """A value. `key` compares it with others; `units` are the words after a number, each with its stem. `is_former`:
+    another one holds instead, if the sentence names one."""
 
     kind: Kind
     key: str
@@ -151,6 +155,7 @@ class Value(NamedTuple):
     units: tuple[tuple[str, str], ...]
     clause: frozenset[str]  # the terms of the clause around it
     asserted: bool = True  # not supposed, asked, denied or only planned
+    is_former: bool = False
 
     @property
     def unit_stems(self) -> frozenset[str]:
@@ -229,7 +234,8 @@ def _values(sentence: str, own: Analyzer, kinds: Collection[Kind]) -> Iterator[V
                 units += _stems(rules.units.match(text, each.end), own)
             shown = text[each.start : each.end].strip()
             asserted = asserts(text, each.start, rules)
-            yield Value(each.kind, each.key, shown, tuple(units), frozenset(own.terms(clause)), asserted)
+            is_former = _INSTEAD.search(text[: each.start]) is not None
+            yield Value(each.kind, each.key, shown, tuple(units), frozenset(own.terms(clause)), asserted, is_former)
 
 
 def _stems(words: re.Match[str] | None, analyzer: Analyzer) -> Iterator[tuple[str, str]]:
