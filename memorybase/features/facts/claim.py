@@ -43,8 +43,8 @@ def take(services: Services) -> Claim[Distillation] | None:
     with services.database.transaction() as db:
         now = clock.now(db)
         for row in leased_work.due(WORK, db, now, limit=1):
-            lost = {} if row.lease_until is None else {"error_code": LOST}
-            return leased_work.claim(db, row, now, lease(services), updated_at=now, **lost)
+            values: dict[str, Any] = {} if row.lease_until is None else {"error_code": LOST}
+            return leased_work.claim(db, row, now, lease(services), updated_at=now, **values)
     return None
 
 
