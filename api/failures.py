@@ -7,6 +7,7 @@ An error repeats only ids, numbers and enum values that the caller sent, truncat
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -41,7 +42,9 @@ _ENUM_TYPES = {"enum", "literal_error", "uuid_parsing", "uuid_type"}
 _MESSAGES = {
     "extra_forbidden": "Unknown field",
     "missing": "This field is required",
+    "uuid_parsing": "Input should be a UUID",
 }
+_SUBJECT = re.compile(r"^\w+ should\b")  # of Pydantic's messages: "String should have at most 200 characters"
 
 log = get_logger(__name__)
 
@@ -230,8 +233,9 @@ def _message(found: Mapping[str, Any]) -> str:
     if found["type"] == "model_attributes_type" and isinstance(found.get("input"), bytes):
         return "The body must be JSON: send Content-Type: application/json"
     message: str = _MESSAGES.get(found["type"]) or found["msg"]
-    # Pydantic prefixes the message of a ValueError that a validator raised.
-    return message.removeprefix("Value error, ")
+    if found["type"] == "value_error":  # Pydantic prefixes the message of a ValueError that a validator raised
+        return message.removeprefix("Value error, ")
+    return _SUBJECT.sub(lambda _: f"{_field(found['loc'])} must", message)
 
 
 def _value(found: Mapping[str, Any]) -> object:

@@ -49,8 +49,6 @@ def main() -> int:
             network=options.network,
             apis=2 if options.network else 1,
             call_seconds=4 if options.network else 10,
-            # On a slow machine a backlog grows while everything is broken, and a regenerate starts it again.
-            heal_seconds=120 + 2 * options.duration,
         ),
         keep=options.keep,
     )

@@ -78,7 +78,7 @@ class Plan:
     messages_per_second: float = 50.0  # what the clients together aim at
     fault_every_seconds: float = 1.8  # on average
     operator_every_seconds: float = 4.0  # flush, regenerate, create, delete
-    heal_seconds: float = 120.0
+    quiet_seconds: float = 120.0  # after which it fails if nothing moves and something is left to do
     call_seconds: float = 10.0  # after which a client gives a call up, and repeats it
 
     def nodes(self) -> list[str]:

@@ -217,8 +217,8 @@ class Sampler(threading.Thread):
                 self.violations.append(f"the arguments of job {found.id} changed")
 
 
-def unrest(database: Database) -> list[str]:
-    """What still has to happen before everything that was captured is in the stores; empty at rest."""
+def unrest(database: Database) -> dict[str, int]:
+    """What still has to happen before everything that was captured is in the stores; nothing at rest."""
     row, job, base, generation = SessionProgress, IngestionJob, MemoryBase, Generation
     questions = {
         "active jobs": sa.select(job.id).where(job.state.in_(ACTIVE_STATES)),
@@ -237,7 +237,10 @@ def unrest(database: Database) -> list[str]:
         "deleted sessions": sa.select(Session.id).where(Session.deleted_at.is_not(None)),
     }
     with database.reading() as db:
-        counts = {name: len(db.execute(question).all()) for name, question in questions.items()}
+        return {name: len(db.execute(question).all()) for name, question in questions.items()}
+
+
+def named(counts: Mapping[str, int]) -> list[str]:
     return [f"{count} {name}" for name, count in counts.items() if count]
 
 

@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,13 @@ from chaos.cluster import KEY, OPERATOR, Cluster, Plan
 from chaos.expiring import Expiring
 from chaos.failing import Failing, Losing, check_dead_letters
 from chaos.history import History, check_history, read_history
-from chaos.invariants import Chroma, PgVector, Sampler, check, unrest
+from chaos.invariants import Chroma, PgVector, Sampler, check, named, unrest
 from chaos.limited import Limited
 from chaos.nemesis import Nemesis
+from chaos.patience import Patience, reached
 from chaos.readiness import Readiness
 from chaos.webhooks import Endpoint, Got
-from memorybase import deadlines
+from memorybase import deadlines, errors
 from memorybase.features.webhooks.outbox import EventType
 
 THRESHOLD = 20
@@ -175,7 +176,7 @@ def _run_with(endpoint: Endpoint, cluster: Cluster, report: Report) -> None:
         orders.stop.set()
         nemesis.heal()
     endpoint.heal()
-    calm = settle(cluster, orders, tuple(callers), healing + plan.heal_seconds)
+    calm = settle(cluster, orders, tuple(callers), plan.quiet_seconds)
     report.heal_seconds = round(time.monotonic() - healing, 1)
     sampler.stop()
     for watch in watches:
@@ -276,38 +277,44 @@ def make_bases(cluster: Cluster) -> dict[str, str]:
     return bases
 
 
-def settle(cluster: Cluster, orders: Orders, threads: Sequence[threading.Thread], deadline: float) -> list[str]:
-    """Wait for what was begun, flush, and wait until nothing is left to do; what was not reached in time.
+def settle(cluster: Cluster, orders: Orders, threads: Sequence[threading.Thread], quiet_seconds: float) -> list[str]:
+    """Wait for what was begun, flush, and wait until nothing is left to do; what is left when nothing moves any more.
 
     A deadly message ends workers after the last fault too, so what has ended is started again all the time.
     """
-    for thread in threads:
-        while thread.is_alive() and time.monotonic() < deadline:
-            cluster.relaunch()
-            thread.join(FLUSH_SECONDS)
-    orders.give_up.set()
-    late = [thread.name for thread in threads if thread.is_alive()]
-    if late:
+    if late := _late(cluster, orders, threads, quiet_seconds):
         return [f"never came to an end: {', '.join(late)}"]
-    left = ["never looked"]
+    database, patience, left = cluster.services.database, Patience(quiet_seconds), ["never looked"]
     with ExitStack() as cleanup:
         apis = [cleanup.enter_context(http_client(url)) for url in cluster.urls]
-        while time.monotonic() < deadline:
+        while not patience.is_over:
             cluster.relaunch()
-            pending = flush_all(apis[0])
-            left = [*unrest(cluster.services.database), *_unrest(cluster, threads), *pending, *_not_ready(apis)]
+            pending, counts = flush_all(apis[0]), unrest(database) | _unrest(cluster, threads)
+            left = [*named(counts), *pending, *_not_ready(apis)]
             if not left:
                 return []
+            patience.look(counts, reached(database))
             time.sleep(FLUSH_SECONDS)
-    return [f"not at rest {cluster.plan.heal_seconds:g} s after the last fault: {', '.join(left)}"]
+    return [f"not at rest, and nothing has moved for {quiet_seconds:g} s: {', '.join(left)}"]
 
 
-def _unrest(cluster: Cluster, threads: Sequence[threading.Thread]) -> list[str]:
+def _late(cluster: Cluster, orders: Orders, threads: Sequence[threading.Thread], quiet_seconds: float) -> Sequence[str]:
+    """The threads that do not end, though nothing else moves."""
+    patience = Patience(quiet_seconds)
+    while (alive := [thread for thread in threads if thread.is_alive()]) and not patience.is_over:
+        cluster.relaunch()
+        alive[0].join(FLUSH_SECONDS)
+        with suppress(errors.DatabaseUnavailable):  # it may still be starting
+            patience.look({"threads": len(alive)}, reached(cluster.services.database))
+    orders.give_up.set()
+    return [thread.name for thread in alive]
+
+
+def _unrest(cluster: Cluster, threads: Sequence[threading.Thread]) -> dict[str, int]:
     """What retention and the sender of webhooks still have to do."""
     expired = {each for thread in threads if isinstance(thread, Expiring) for each in thread.expired}
     with cluster.services.database.reading() as db:
-        counts = expiring.unrest(db, expired) | webhooks.unrest(db)
-    return [f"{count} {name}" for name, count in counts.items() if count]
+        return expiring.unrest(db, expired) | webhooks.unrest(db)
 
 
 def _not_ready(apis: list[httpx.Client]) -> list[str]:

@@ -18,7 +18,8 @@ import redis
 from chaos.clients import Client, Kept, Orders
 from chaos.cluster import KEY
 from chaos.cluster import Plan as LoadPlan
-from chaos.invariants import Chroma, Sampler, check, unrest
+from chaos.invariants import Chroma, Sampler, check, named, unrest
+from chaos.patience import Patience, reached
 from chaos.run import flush_all, http_client, listed
 from harness.clock import SteppedClock
 from harness.stack import NAMES, EmbeddedStack
@@ -33,7 +34,7 @@ from worker.queue import QUEUE
 
 THRESHOLD = 20
 IDLE_SECONDS = 3
-REST_SECONDS = 300.0
+QUIET_SECONDS = 300.0
 HOUR = 3600
 MALFORMED = (b"null", b"1", b"{", b"\xff\xfe", b'{"body": "%%%", "properties": {"body_encoding": "base64"}}')
 SHOWN = 10
@@ -254,19 +255,20 @@ def _make_bases(url: str) -> tuple[dict[str, str], str]:
 
 
 def _settle(services: Services, orders: Orders, threads: list[Client | Reading]) -> list[str]:
-    """Wait until the callers have ended and nothing is left to do; what was not reached in time."""
-    deadline = time.monotonic() + REST_SECONDS
+    """Wait until the callers have ended and nothing is left to do; what is left when nothing moves any more."""
+    deadline = time.monotonic() + QUIET_SECONDS
     for thread in threads:
         thread.join(max(1.0, deadline - time.monotonic()))
     if late := [thread.name for thread in threads if thread.is_alive()]:
         orders.give_up.set()
         return [f"never came to an end: {', '.join(late)}"]
-    left = ["never looked"]
+    patience, left = Patience(QUIET_SECONDS), ["never looked"]
     with http_client(orders.url) as client:
-        while time.monotonic() < deadline:
-            pending = flush_all(client)
-            left = [*unrest(services.database), *pending]
+        while not patience.is_over:
+            pending, counts = flush_all(client), unrest(services.database)
+            left = [*named(counts), *pending]
             if not left:
                 return []
+            patience.look(counts, reached(services.database))
             time.sleep(1.0)
-    return [f"not at rest after {REST_SECONDS:g} s: {', '.join(left)}"]
+    return [f"not at rest, and nothing has moved for {QUIET_SECONDS:g} s: {', '.join(left)}"]

@@ -27,7 +27,7 @@ from upgrade.versions import Version, newer_version
 PRODUCERS_FIRST = CONSUMERS_FIRST[::-1]
 MODES = ("hybrid", "dense", "keyword")
 SEARCH_SECONDS = 0.1
-FAILED_HEAL_SECONDS = 20.0
+FAILED_QUIET_SECONDS = 20.0
 
 
 @dataclass
@@ -108,7 +108,7 @@ def plan_of(seed: int, database: DatabaseKind, seconds: float = 3.0) -> Plan:
         clients=3,
         messages_per_second=6.0,
         operator_every_seconds=10.0,
-        heal_seconds=300.0,
+        quiet_seconds=300.0,
     )
 
 
@@ -140,8 +140,7 @@ def _run(rollout: Rollout, old: Version, new: Version, receiver: Receiver, repor
     _upgrade(rollout, old, new, features, report)
     orders.stop.set()
     # After a call that failed there is nothing to wait for: it may be what keeps everything from coming to rest.
-    patience = FAILED_HEAL_SECONDS if orders.complaints else plan.heal_seconds
-    calm = settle(rollout, orders, threads, time.monotonic() + patience)
+    calm = settle(rollout, orders, threads, FAILED_QUIET_SECONDS if orders.complaints else plan.quiet_seconds)
     if not calm:
         calm = features.undelivered()
     sampler.stop()

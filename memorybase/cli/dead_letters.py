@@ -95,8 +95,8 @@ def _act(
     if ids:
         wanted = {**wanted, "ids": ids}
     taken, skipped = repeat(lambda: client.act_on_dead_letters(action=action, dry_run=dry_run, **wanted))
-    done = {"retry": "retrying", "discard": "discarded"}[action]
-    said = f"{taken} would be {done}" if dry_run else f"{done} {plural(taken, 'dead letter')}"
-    typer.echo(said + left_alone(skipped))
+    does, did = {"retry": ("retrying", "retried"), "discard": ("discarded", "discarded")}[action]
+    letters = plural(taken, "dead letter")
+    typer.echo((f"{letters} would be {did}" if dry_run else f"{does} {letters}") + left_alone(skipped))
     if ids and skipped.get("not_found"):
         raise typer.Exit(1)

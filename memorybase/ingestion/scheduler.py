@@ -176,20 +176,27 @@ def mark_edited(
     session_id: str,
     seq: int | None,
     now: datetime,
-    *,
-    to_seq: int | None = None,
 ) -> list[JobRow]:
-    """Mark the session dirty in every generation that has read the message or may be reading it; schedule repairs.
+    """Tell the features that a message has changed, and mark the session dirty. Returns the repairs.
 
-    The caller has locked the flow's memory bases and the session. `seq` None: the whole session has changed; `to_seq`:
-    the messages from `seq` to there have.
+    The caller has locked the flow's memory bases and the session. `seq` None: the whole session has changed.
     """
-    scheduled = []
     base_ids = [base.id for base in bases]
-    rows = cursors.lock_rows(db, base_ids, session_id)
-    tell_edited(db, services, Edited(base_ids=base_ids, session_id=session_id, seq=seq, to_seq=to_seq, now=now))
+    locked = cursors.lock_rows(db, base_ids, session_id)
+    edited = Edited(base_ids=base_ids, session_id=session_id, seq=seq, to_seq=None, now=now)
+    tell_edited(db, services, edited)
+    return mark_dirty(db, services, bases, locked, edited)
+
+
+def mark_dirty(
+    db: OrmSession, services: Services, bases: Sequence[BaseRow], locked: Sequence[ProgressRow], edited: Edited
+) -> list[JobRow]:
+    """Mark the session dirty in every generation that has read the messages or may be reading them; schedule repairs.
+    `locked`: the session's rows. The caller has told the features."""
+    scheduled = []
+    seq, to_seq, now = edited.seq, edited.to_seq, edited.now
     for base in bases:
-        base_rows = [progress for progress in rows if progress.memory_base_id == base.id]
+        base_rows = [progress for progress in locked if progress.memory_base_id == base.id]
         # No job has read a message beyond the target yet.
         affected = [
             progress

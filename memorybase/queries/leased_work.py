@@ -1,4 +1,4 @@
-"""Work that a row asks for and one worker at a time does: a summary, a map.
+"""Work that a row asks for and one worker at a time does: a summary, a map, the facts of a session.
 
 A worker claims the row for the time of a lease, works while no transaction is open, and writes under the version that
 it claimed: if another worker or a change of what it reads came between, nothing is stored. A lost notification or

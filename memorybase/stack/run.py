@@ -25,12 +25,13 @@ from memorybase.stack.children import DISPENSABLE, NAMES, SERVICES, Plan, plan
 from memorybase.stack.private import keep_new_files_private, tighten
 from memorybase.stack.processes import Processes, end_leftovers
 from memorybase.stack.restore import complete_restore
-from memorybase.stack.state import RESTORED, DataDir, check_port, free_port
+from memorybase.stack.state import RESTORED, DataDir, check_port, free_port, noted
 from memorybase.stack.watch import failing_parts, watch
 
 READY_SECONDS = 600.0  # allows for a cold disk and a small, busy machine
 PROGRESS_SECONDS = 20.0  # between two lines on what a start still waits for
 SIGN_IN_SECONDS = 5.0
+NOTE_SECONDS = 10.0  # between two looks at whether clients find a stack
 PREPARE = ("-m", "memorybase", "prepare", "--without-model")
 # How the API's readiness says that the model is not prepared.
 MODEL, PREPARING = "model", "preparing the embedding model"
@@ -85,6 +86,7 @@ async def _run(planned: Plan, report: Report, *, with_parent: bool) -> None:
     stop = asyncio.Event()
     processes = Processes(planned.data, planned.children, report)
     watching: asyncio.Task[None] | None = None
+    noting: asyncio.Task[None] | None = None
     local: local_stack.LocalStack | None = None
     _handle_signals(stop, processes)
     if with_parent:
@@ -104,6 +106,7 @@ async def _run(planned: Plan, report: Report, *, with_parent: bool) -> None:
             local = local_stack.LocalStack(planned.stack.url, key, str(planned.data.path))
             if not with_parent:
                 _note_for_clients(local, report)
+                noting = asyncio.create_task(_stay_noted(local))
             _say_what_to_export(planned, report)
             if missing:
                 report(f"{missing}; captures are accepted at {planned.stack.url}")
@@ -112,11 +115,11 @@ async def _run(planned: Plan, report: Report, *, with_parent: bool) -> None:
             await _unless_stopped(_offer_sign_in(planned, report), stop, processes, watching)
             await _unless_stopped(stop.wait(), stop, processes, watching)
     finally:
+        for task in filter(None, (watching, noting)):
+            task.cancel()
+            await asyncio.wait([task])
         if local is not None:
             local_stack.forget(local)
-        if watching is not None:
-            watching.cancel()
-            await asyncio.wait([watching])
         await processes.stop()
 
 
@@ -263,6 +266,15 @@ def _note_for_clients(local: local_stack.LocalStack, report: Report) -> None:
         local_stack.note(local)
     except (OSError, RuntimeError) as exc:
         report(f"note: clients cannot find this stack by themselves: {exc}; set MEMORYBASE_URL and MEMORYBASE_API_KEY")
+
+
+async def _stay_noted(local: local_stack.LocalStack) -> None:
+    """The latest stack is the one that clients find: note this one again when that has ended."""
+    while True:
+        await asyncio.sleep(NOTE_SECONDS)
+        if noted() is None:
+            with contextlib.suppress(OSError, RuntimeError):  # it was reported at the start
+                local_stack.note(local)
 
 
 def _say_what_to_export(planned: Plan, report: Report) -> None:

@@ -180,19 +180,19 @@ def find_data_dir(stated: Path | None = None) -> DataDir:
     data = DataDir(stated or configured.data_dir)
     if stated is not None or "data_dir" in configured.model_fields_set or data.is_locked():
         return data
-    return _noted() or data
+    return noted() or data
 
 
-def _noted() -> DataDir | None:
+def noted() -> DataDir | None:
     """The data directory of the stack that this user's clients find, while it runs."""
-    noted = local_stack.find()
-    data = DataDir(Path(noted.data_dir)) if noted is not None and noted.data_dir else None
+    found = local_stack.find()
+    data = DataDir(Path(found.data_dir)) if found is not None and found.data_dir else None
     return data if data is not None and data.running() is not None else None
 
 
 def running_elsewhere(data: DataDir) -> str:
     """For an error about this directory: which stack runs in another one. Empty if none is known."""
-    other = _noted()
+    other = noted()
     running = other.running() if other is not None and other.path != data.path else None
     if other is None or running is None:
         return ""
@@ -241,8 +241,8 @@ def taken_by(port: int) -> str:
     """What listens on the port, for an error: a stack with its data directory, else the process, as far as the system
     reveals it."""
     process = _listener(port)
-    noted = _noted()
-    folders = [noted.path] if noted is not None else []
+    found = noted()
+    folders = [found.path] if found is not None else []
     with contextlib.suppress(psutil.Error):
         folders += [Path(process.cwd())] if process is not None else []  # the API runs in its data directory
     for data in map(DataDir, folders):

@@ -42,7 +42,7 @@ def test_whatever_is_cut_nothing_is_lost_and_nothing_doubled(tmp_path: Path) -> 
         apis=2,
         network=True,
         call_seconds=4,
-        heal_seconds=240,
+        quiet_seconds=240,
         fault_every_seconds=0.8,
         operator_every_seconds=2,
     )

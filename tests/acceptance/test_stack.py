@@ -20,6 +20,7 @@ from harness import exports
 from harness.stack import KEY, NAMES, ROOT, EmbeddedStack, environment, memorybase, processes_of, run_memorybase
 from harness.waiting import wait_until
 from memorybase_client import AgentMemory, local_stack
+from memorybase_client.local_stack import LocalStack
 
 from memorybase.auth import api_keys
 
@@ -300,6 +301,8 @@ class TestEnding:
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("XDG_STATE_HOME", str(own.state))
         own.start()
+        local_stack.note(LocalStack("http://127.0.0.1:9", "a key", str(own.data / "ended")))
+        wait_until(lambda: (local_stack.find() or LocalStack("", "")).url == own.url)
 
         with AgentMemory("support", timeout_seconds=60) as memory:
             memory.capture("monday", [{"role": "user", "content": "The boat lies at berth 12."}])

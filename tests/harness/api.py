@@ -25,7 +25,8 @@ from harness.distiller import Model, plain
 from harness.doubles import FakeEmbedders, InMemoryQueue, InMemoryVectors
 from harness.world import World, empty_world
 from memorybase.auth import api_keys
-from memorybase.features.facts.job import DISTILL, Outcome, distil_next
+from memorybase.features.facts.claim import DISTILL
+from memorybase.features.facts.job import Outcome, distil_next
 from memorybase.features.memory_map import job as map_job
 from memorybase.features.memory_map.job import MAP
 from memorybase.operations import exposition

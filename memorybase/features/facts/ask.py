@@ -15,9 +15,10 @@ from memorybase.conversation.view.token_estimate import estimated_tokens
 from memorybase.features.facts import usage
 from memorybase.features.facts.batch import Batch
 from memorybase.features.facts.checks import AnswerRefused, Checked, Refusal, check_answer
-from memorybase.features.facts.claim import Claim
+from memorybase.features.facts.models import Distillation
 from memorybase.features.facts.prompt import MAX_ANSWER_TOKENS, SCHEMA, Known, messages_for
 from memorybase.keyword_index.analyzer import analyzer
+from memorybase.queries.leased_work import Claim
 from memorybase.services import Services
 from memorybase.settings import Settings
 from memorybase.telemetry import get_logger
@@ -36,7 +37,7 @@ def endpoint_of(settings: Settings) -> ChatEndpoint:
 
 
 def ask(
-    services: Services, claim: Claim, endpoint: ChatEndpoint, batch: Batch, known: Sequence[Known]
+    services: Services, claim: Claim[Distillation], endpoint: ChatEndpoint, batch: Batch, known: Sequence[Known]
 ) -> Checked | None:
     """The checked answer; None if the day's tokens are spent. Raises EndpointUnavailable, AnswerRefused."""
     request = messages_for(batch.quoted, known)

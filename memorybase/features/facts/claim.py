@@ -1,9 +1,7 @@
-"""The claim of a worker on a session: taken, and given back with what came of it, by compare-and-set."""
+"""The claim of a worker on a session, and what it writes when no facts are stored."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -18,31 +16,18 @@ from memorybase.features.facts.batch import Batch
 from memorybase.features.facts.checks import Refusal
 from memorybase.features.facts.models import Distillation
 from memorybase.features.facts.queries import distillations
-from memorybase.services import Services
+from memorybase.queries import leased_work
+from memorybase.queries.leased_work import Claim, Work
+from memorybase.services import Services, Task
 from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
 
+DISTILL = Task("memorybase.distill")  # a worker looks for sessions that are pending
 MAX_ATTEMPTS = 4  # at a batch whose answers are useless; each has half as many messages
-LONGEST_BACKOFF = timedelta(minutes=10)
 DAY_SPENT = "daily_tokens_spent"
 ENDPOINT_AWAY = "distiller_unavailable"
 LOST = "worker_lost"
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """Of the next batch of a session."""
-
-    row: Distillation  # as it was before the claim
-
-    @property
-    def version(self) -> int:
-        return self.row.version + 1
-
-    @property
-    def attempts(self) -> int:
-        return self.row.attempts + 1
 
 
 def lease(services: Services) -> timedelta:
@@ -50,36 +35,26 @@ def lease(services: Services) -> timedelta:
     return timedelta(seconds=services.settings.lease_seconds + 2 * chat_completions.TIMEOUT_SECONDS)
 
 
-def take(services: Services) -> Claim | None:
-    """Claim the session that has waited longest; None if none waits."""
+WORK = Work(Distillation, DISTILL, lease, only=(distillations.IS_ENABLED,), longest_pause=timedelta(days=1))
+
+
+def take(services: Services) -> Claim[Distillation] | None:
+    """Claim the next batch of the session that has waited longest; None if none waits."""
     with services.database.transaction() as db:
         now = clock.now(db)
-        row = distillations.claim_next(db, now)
-        if row is None:
-            return None
-        claim = Claim(row)
-        values = {
-            "version": claim.version,
-            "attempts": claim.attempts,
-            "lease_until": now + lease(services),
-            "updated_at": now,
-            **({"error_code": LOST} if row.lease_until is not None else {}),
-        }
-        is_claimed = distillations.write(db, row.id, version=row.version, session_id=row.session_id, values=values)
-        db.expunge(row)
-        return claim if is_claimed else None
+        for row in leased_work.due(WORK, db, now, limit=1):
+            values: dict[str, Any] = {} if row.lease_until is None else {"error_code": LOST}
+            return leased_work.claim(db, row, now, lease(services), updated_at=now, **values)
+    return None
 
 
-def moved(claim: Claim, batch: Batch, now: datetime) -> dict[str, Any]:
+def moved(claim: Claim[Distillation], batch: Batch, now: datetime) -> dict[str, Any]:
     """The row after the batch."""
     row = claim.row
     redo = [seq for seq in row.redo or () if seq not in batch.redone]
     cursor = row.cursor_seq if batch.redone else batch.to_seq
     is_more = bool(redo) or row.target_seq > cursor
     return {
-        "version": claim.version + 1,
-        "lease_until": None,
-        "attempts": 0,
         "error_code": None,
         "updated_at": now,
         "cursor_seq": cursor,
@@ -88,54 +63,36 @@ def moved(claim: Claim, batch: Batch, now: datetime) -> dict[str, Any]:
     }
 
 
-def refuse(services: Services, claim: Claim, batch: Batch, reason: Refusal) -> None:
+def refuse(services: Services, claim: Claim[Distillation], batch: Batch, reason: Refusal) -> None:
     """Try again with fewer messages; after the last attempt go on behind them."""
-    log.warning("distillation_refused", distillation_id=str(claim.row.id), reason=reason, attempts=claim.attempts)
+    log.warning("distillation_refused", distillation_id=str(claim.id), reason=reason, attempts=claim.attempts)
     with services.database.transaction() as db:
         now = clock.now(db)
         if claim.attempts < MAX_ATTEMPTS:
-            pause = timedelta(seconds=deadlines.BACKOFF_SECONDS * 2**claim.attempts)
-            values = {
-                "version": claim.version + 1,
-                "lease_until": None,
-                "error_code": reason.value,
-                "updated_at": now,
-                "notify_at": now + min(pause, LONGEST_BACKOFF),
-            }
+            until = now + leased_work.backoff(claim.attempts)
+            leased_work.put_off(db, claim, until, error_code=reason.value, updated_at=now)
         else:
             given_up = sum(each.is_new for each in batch.quoted)
             skipped = {"skipped": claim.row.skipped + given_up, "error_code": reason.value}
-            values = moved(claim, batch, now) | skipped
-        _write(db, claim, values)
+            leased_work.finish(db, claim, **moved(claim, batch, now) | skipped)
 
 
-def put_off(services: Services, claim: Claim, error: EndpointUnavailable) -> None:
+def put_off(services: Services, claim: Claim[Distillation], error: EndpointUnavailable) -> None:
     """The endpoint is unavailable: the attempt does not count, and the session waits, at least as long as it asks."""
-    log.warning("distiller_unavailable", distillation_id=str(claim.row.id), status=error.status)
+    log.warning("distiller_unavailable", distillation_id=str(claim.id), status=error.status)
     with services.database.transaction() as db:
         now = clock.now(db)
-        pause = timedelta(seconds=max(deadlines.NOTIFY_AFTER_SECONDS, error.retry_after_seconds))
-        _write(db, claim, _pending(claim, ENDPOINT_AWAY, now, now + pause))
+        until = now + timedelta(seconds=max(deadlines.NOTIFY_AFTER_SECONDS, error.retry_after_seconds))
+        _wait(db, claim, ENDPOINT_AWAY, now, until)
 
 
-def wait(services: Services, claim: Claim) -> None:
+def wait(services: Services, claim: Claim[Distillation]) -> None:
     """The day's tokens are spent: wait for the next day."""
     with services.database.transaction() as db:
         now = clock.now(db)
-        _write(db, claim, _pending(claim, DAY_SPENT, now, usage.next_day(now)))
-    log.warning("distillation_waits", distillation_id=str(claim.row.id), reason=DAY_SPENT)
+        _wait(db, claim, DAY_SPENT, now, usage.next_day(now))
+    log.warning("distillation_waits", distillation_id=str(claim.id), reason=DAY_SPENT)
 
 
-def _pending(claim: Claim, code: str, now: datetime, until: datetime) -> dict[str, Any]:
-    return {
-        "version": claim.version + 1,
-        "lease_until": None,
-        "attempts": claim.row.attempts,
-        "error_code": code,
-        "notify_at": until,
-        "updated_at": now,
-    }
-
-
-def _write(db: OrmSession, claim: Claim, values: Mapping[str, Any]) -> None:
-    distillations.write(db, claim.row.id, version=claim.version, session_id=claim.row.session_id, values=values)
+def _wait(db: OrmSession, claim: Claim[Distillation], code: str, now: datetime, until: datetime) -> None:
+    leased_work.put_off(db, claim, until, attempts=claim.row.attempts, error_code=code, updated_at=now)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import timedelta
 from functools import partial
 
 from sqlalchemy.orm import Session as OrmSession
@@ -16,9 +14,9 @@ from memorybase.features.facts.for_search import facts_for_search
 from memorybase.features.facts.models import Distillation, DistillKind, Fact
 from memorybase.features.facts.queries import distillations, facts
 from memorybase.features.facts.thread import DistillerThread
+from memorybase.queries import leased_work
 from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.sessions import SessionRow
-from memorybase.queries.timestamps import Limit
 from memorybase.services import Services
 
 
@@ -28,7 +26,7 @@ def _ingested(db: OrmSession, services: Services, done: Ingested) -> None:
     if base.distill and distillations.request(
         db, base.id, base.flow_id, done.session_id, done.to_seq, done.now, notify_at=done.now
     ):
-        engine.after_commit(db, lambda: services.queue.notify(job.DISTILL))
+        engine.after_commit(db, lambda: services.queue.notify(claim.DISTILL))
 
 
 def _edited(db: OrmSession, edited: Edited) -> dict[str, int]:
@@ -61,11 +59,6 @@ def _gauges(db: OrmSession, services: Services) -> list[Gauge]:
     ]
 
 
-def _limits(services: Services) -> Iterator[Limit]:
-    yield Limit(Distillation.notify_at, timedelta(days=1))
-    yield Limit(Distillation.lease_until, claim.lease(services))
-
-
 def _thread(services: Services) -> WorkerThread | None:
     return None if services.settings.distiller == "none" else DistillerThread(services)
 
@@ -85,7 +78,7 @@ HOOKS = Hooks(
     context_lines=(FACTS,),
     search_lists={"facts": facts_for_search},
     gauges=_gauges,
-    limits=_limits,
+    limits=partial(leased_work.limits, claim.WORK),
     steps=(Step("distillations", job.enqueue_due, Pace.EVERY),),
-    threads={job.DISTILL: _thread},
+    threads={claim.DISTILL: _thread},
 )

@@ -12,18 +12,15 @@ from enum import Enum, auto
 
 from memorybase.conversation.summarizers import chat_completions
 from memorybase.conversation.summarizers.chat_completions import ChatEndpoint, EndpointUnavailable
-from memorybase.database import clock
 from memorybase.features.facts import batch as batches
 from memorybase.features.facts import claim as claims
 from memorybase.features.facts.ask import ask
 from memorybase.features.facts.checks import AnswerRefused, Checked
 from memorybase.features.facts.claim import MAX_ATTEMPTS
-from memorybase.features.facts.queries import distillations
 from memorybase.features.facts.store import embed, store
 from memorybase.keyword_index.analyzer import analyzer
-from memorybase.services import Services, Task
-
-DISTILL = Task("memorybase.distill")  # a worker looks for sessions that are pending
+from memorybase.queries import leased_work
+from memorybase.services import Services
 
 
 class Outcome(Enum):
@@ -38,12 +35,8 @@ class Outcome(Enum):
 
 
 def enqueue_due(services: Services) -> int:
-    """Notify workers if a session is pending: a notification or a worker was lost, or a pause is over."""
-    if services.settings.distiller == "none":
-        return 0
-    with services.database.reading() as db:
-        is_due = distillations.due(db, clock.now(db))
-    return services.queue.notify(DISTILL) if is_due else 0
+    """The sweeper's step; without a model no worker is notified."""
+    return 0 if services.settings.distiller == "none" else leased_work.enqueue_due(claims.WORK, services)
 
 
 def distil_next(services: Services, endpoint: ChatEndpoint) -> Outcome:

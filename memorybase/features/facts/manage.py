@@ -16,7 +16,7 @@ from memorybase.database import clock, engine
 from memorybase.database.paging import Page, PageRequest
 from memorybase.described import CreatedAt, EndUserId, Id, MemoryBaseId, MessageId, SessionId
 from memorybase.features.facts import usage
-from memorybase.features.facts.job import DISTILL
+from memorybase.features.facts.claim import DISTILL
 from memorybase.features.facts.models import DistillKind, Fact
 from memorybase.features.facts.queries import facts as fact_rows
 from memorybase.features.facts.queries.facts import FactState

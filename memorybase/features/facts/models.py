@@ -11,6 +11,7 @@ from sqlalchemy import BigInteger, ForeignKey, ForeignKeyConstraint, Index, Larg
 from sqlalchemy.orm import Mapped, column_property, mapped_column
 
 from memorybase.models.base import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Base, Json
+from memorybase.models.leased_work import LeasedWork
 from memorybase.models.sessions import shown_id
 
 
@@ -22,12 +23,11 @@ class DistillKind(enum.StrEnum):
     OFF = "distill_off"
 
 
-class Distillation(Base):
-    """Progress of a session's distillation for a memory base, and the outbox entry of the next page.
+class Distillation(LeasedWork, Base):
+    """Progress of a session's distillation for a memory base, and the outbox entry of the next page. The attempts are
+    those at the next page; outages are not counted."""
 
-    Each claim, each result and each edit or deletion of a message increments `version`: a worker's result for messages
-    that have changed since is not stored.
-    """
+    fixed = ("session_id",)
 
     __tablename__ = "distillations"
     __table_args__ = (
@@ -49,10 +49,6 @@ class Distillation(Base):
     cursor_seq: Mapped[int] = mapped_column(BigInteger, default=0)  # messages up to here are distilled
     target_seq: Mapped[int] = mapped_column(BigInteger, default=0)  # messages up to here are ingested verbatim
     redo: Mapped[list[int] | None] = mapped_column(Json)  # seqs of messages that were edited after they were distilled
-    version: Mapped[int] = mapped_column(BigInteger, default=0)
-    notify_at: Mapped[datetime | None]  # a page is pending, and the sweeper notifies a worker then
-    lease_until: Mapped[datetime | None]
-    attempts: Mapped[int] = mapped_column(default=0)  # at the next page; outages are not counted
     skipped: Mapped[int] = mapped_column(default=0)  # messages of pages that were given up
     error_code: Mapped[str | None] = mapped_column(String(64))  # of the last attempt
     updated_at: Mapped[datetime]

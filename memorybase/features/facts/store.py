@@ -17,14 +17,13 @@ from memorybase.database import clock
 from memorybase.features.facts import claim as claims
 from memorybase.features.facts.batch import Batch
 from memorybase.features.facts.checks import Accepted, Checked
-from memorybase.features.facts.claim import Claim
 from memorybase.features.facts.duplicates import is_duplicate, key_of, may_correct
 from memorybase.features.facts.models import Distillation, Fact, FactSource
 from memorybase.features.facts.prompt import Known
-from memorybase.features.facts.queries import distillations
 from memorybase.features.facts.queries import facts as fact_rows
 from memorybase.keyword_index.analyzer import Analyzer, analyzer
-from memorybase.queries import memory_bases, sessions
+from memorybase.queries import leased_work, memory_bases, sessions
+from memorybase.queries.leased_work import Claim
 from memorybase.services import Services
 from memorybase.settings import Settings
 from memorybase.telemetry import get_logger
@@ -62,7 +61,7 @@ class _Made(NamedTuple):
 
 def store(
     services: Services,
-    claim: Claim,
+    claim: Claim[Distillation],
     batch: Batch,
     checked: Checked,
     vectors: Mapping[int, tuple[Vector, str]],
@@ -76,9 +75,7 @@ def store(
         memory_bases.share_base(db, row.memory_base_id)
         session_uuid = sessions.share_session(db, row.flow_id, row.session_id)
         now = clock.now(db)
-        if session_uuid is None or not distillations.write(
-            db, row.id, version=claim.version, session_id=row.session_id, values=claims.moved(claim, batch, now)
-        ):
+        if session_uuid is None or not leased_work.finish(db, claim, **claims.moved(claim, batch, now)):
             log.info("distillation_outdated", distillation_id=str(row.id))
             return False
         if checked.accepted:
@@ -91,7 +88,7 @@ def store(
 
 def _add(
     db: OrmSession,
-    claim: Claim,
+    claim: Claim[Distillation],
     batch: Batch,
     accepted: Sequence[Accepted],
     vectors: Mapping[int, tuple[Vector, str]],

@@ -171,11 +171,11 @@ def _expire_part(
     derived = Counter[str]()
     if found:
         base_ids = [base.id for base in bases]
-        cursors.lock_rows(db, base_ids, session.session_id)  # in the common order
+        locked = cursors.lock_rows(db, base_ids, session.session_id)  # in the common order
         first, last = found[0].seq, found[-1].seq
         edited = Edited(base_ids=base_ids, session_id=session.session_id, seq=first, to_seq=last, now=now)
         derived = scheduler.tell_edited(db, services, edited)
-        scheduler.mark_edited(db, services, bases, session.session_id, first, now, to_seq=last)
+        scheduler.mark_dirty(db, services, bases, locked, edited)
     counts = {
         "runs": runs,
         "messages": len(found),

@@ -5,7 +5,6 @@ A value that its speaker stated before corrects nothing, unless another one repl
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -35,10 +34,6 @@ class Link(NamedTuple):
     now: str
 
 
-# Words before the former value in a sentence that names both: "12 again instead of 31".
-_INSTEAD = re.compile(r"\b(?:instead of|rather than|no longer|not|from)(?: (?!to\b)\w+){0,3} $", re.IGNORECASE)
-
-
 def known_at(stated: Sequence[tuple[int, Statement]], links: Iterable[Link]) -> Known:
     """The values that hold after these statements, which come in the order of time with the numbers of their
     messages."""
@@ -59,8 +54,7 @@ def known_at(stated: Sequence[tuple[int, Statement]], links: Iterable[Link]) -> 
 def current(statement: Statement, kind: Kind) -> str:
     """The value of this kind that holds: the last one, or the one before it in "12 again instead of 31"."""
     of_kind = [value for value in statement.values if value.kind == kind]
-    before = statement.text[: statement.text.rfind(of_kind[-1].shown)]
-    return of_kind[-2 if len(of_kind) > 1 and _INSTEAD.search(before) else -1].key
+    return of_kind[-2 if len(of_kind) > 1 and of_kind[-1].is_former else -1].key
 
 
 def returns(was: Value, now: Value, newer: Statement) -> bool:

@@ -28,15 +28,16 @@ class Change(NamedTuple):
 def change(older: Statement, newer: Statement, likeness: float, known: Known) -> Change | None:
     """The change from one statement to the other; `known` are the values that the speaker stated before.
 
-    The last values count: "from 70 % to 90 %" states 90 %.
+    The last values count: "from 70 % to 90 %" states 90 %. What was so changes nothing of what is.
     """
+    tells_change = newer.tells_change or newer.tells_return
     pairs = [
         (was, now)
         for now in reversed(newer.values)
         for was in reversed(older.values)
         if now.kind == was.kind and now.asserted and _is_other(was, now, newer, known)
+        if was.was or tells_change or not now.was
     ]
-    tells_change = newer.tells_change or newer.tells_return
     for was, now in pairs:
         if _is_connected(was, now, newer) and VALUES.are_met(likeness, tells_change=tells_change):
             return _changed(was, now)

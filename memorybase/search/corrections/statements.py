@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from memorybase.keyword_index.analyzer import Analyzer
-from memorybase.keyword_index.languages import Language
+from memorybase.keyword_index.languages import ENGLISH, Language
 from memorybase.keyword_index.scripts import normal
 from memorybase.search.corrections.values import Kind, is_cut_date, values_in
 from memorybase.search.passages import Span, sentences
@@ -35,6 +35,8 @@ _PERSON = re.compile(
 _OF_SPEAKER = re.compile(r"\b(?:i|me|my|we|us|our)\b", re.IGNORECASE)
 _THIRD_PERSON = re.compile(r"\b(?:he|she)\b", re.IGNORECASE)
 _OWNER_ASKED = re.compile(r"(?<=\w )[A-Z]\w+(?=['\u2019]s)")
+_ONE_ASKED = re.compile(r"\b(?:is|does|has|did|was) ([A-Z]\w+)(?!['\u2019])\b")
+_OF_ONE = re.compile(r"[A-Z]\w+ \w+s\b")  # "Jonas is", "Carla works"
 _OTHER = re.compile(r"\b(?:my|our|the|his|her) (?:other|second) (\w+)", re.IGNORECASE)
 _OWNER = re.compile(r"\b(\w+)(?:['\u2019]s|s['\u2019]) (\w+)(?: (\w+))?")
 _OF = re.compile(r"\b(?:the|my|our|an?) (?:\w+ )?(\w+) of (?:(?:the|my|our|a) )?(\w+)", re.IGNORECASE)
@@ -54,12 +56,16 @@ DENSE_SCRIPT = 3  # characters of other text that say as much as one of text wit
 
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _ATTACHMENT = re.compile(r"\s*\[\w+: ")
+_VERB_OF_PAST = (
+    r"(?<!have )(?<!has )(?:was|were|had)(?! (?:\w+ ){0,2}(?:back(?! then)|again|moved|changed|set|put|\w+ed)\b)"
+)
 # What was so, though the value is named.
 PAST = re.compile(
-    r"\b(?:used to|before|previously|formerly|earlier|than|until|ago|old|former"
-    r"|(?:was|were|had)(?! (?:\w+ ){0,2}(?:back|again|moved|changed|set|put|\w+ed)\b))\b",
-    re.IGNORECASE,
+    rf"\b(?:used to|before|previously|formerly|earlier|than|until|ago|old|former|{_VERB_OF_PAST})\b", re.IGNORECASE
 )
+_WAS = re.compile(rf"\b(?:used to|previously|formerly|until (?:last|recently)|{_VERB_OF_PAST})\b", re.IGNORECASE)
+# Words before the former value in a sentence that names both: "12 again instead of 31".
+_INSTEAD = re.compile(r"\b(?:instead of|rather than|no longer|not|from)(?: (?!to\b)\w+){0,3} $", re.IGNORECASE)
 
 
 def plain(sentence: str) -> str:
@@ -105,8 +111,9 @@ def _is_of_another_person(older: str, query: str, newer: str, known: Collection[
         return False
     is_third_person = _THIRD_PERSON.search(newer) and not _OF_SPEAKER.search(newer)
     said = set(terms(newer))
+    asked = _OWNER_ASKED.findall(query) + (_ONE_ASKED.findall(query) if _OF_ONE.match(newer) else [])
     return bool(is_third_person) or any(
-        term in terms(older) and term not in said for name in _OWNER_ASKED.findall(query) for term in terms(name)
+        term in terms(older) and term not in said for name in asked for term in terms(name)
     )
 
 
@@ -143,7 +150,8 @@ def _stem(word: str, terms: Terms) -> str:
 
 
 class Value(NamedTuple):
-    """A value. `key` compares it with others; `units` are the words after a number, each with its stem."""
+    """A value. `key` compares it with others; `units` are the words after a number, each with its stem. `is_former`:
+    another one holds instead, if the sentence names one."""
 
     kind: Kind
     key: str
@@ -151,6 +159,8 @@ class Value(NamedTuple):
     units: tuple[tuple[str, str], ...]
     clause: frozenset[str]  # the terms of the clause around it
     asserted: bool = True  # not supposed, asked, denied or only planned
+    is_former: bool = False
+    was: bool = False  # in English: its clause tells what was so
 
     @property
     def unit_stems(self) -> frozenset[str]:
@@ -229,7 +239,10 @@ def _values(sentence: str, own: Analyzer, kinds: Collection[Kind]) -> Iterator[V
                 units += _stems(rules.units.match(text, each.end), own)
             shown = text[each.start : each.end].strip()
             asserted = asserts(text, each.start, rules)
-            yield Value(each.kind, each.key, shown, tuple(units), frozenset(own.terms(clause)), asserted)
+            is_former = _INSTEAD.search(text[: each.start]) is not None
+            was = rules is ENGLISH and _WAS.search(clause) is not None
+            terms = frozenset(own.terms(clause))
+            yield Value(each.kind, each.key, shown, tuple(units), terms, asserted, is_former, was)
 
 
 def _stems(words: re.Match[str] | None, analyzer: Analyzer) -> Iterator[tuple[str, str]]:

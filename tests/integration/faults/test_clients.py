@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
@@ -14,9 +13,11 @@ from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
+from chaos import patience
 from chaos import run as chaos_run
 from chaos.clients import Client, GivenUp, Kept, Operator, Orders
 from chaos.cluster import Plan
+from chaos.patience import Patience
 from harness.waiting import wait_until
 from harness.world import World
 
@@ -61,7 +62,7 @@ def api() -> Iterator[Api]:
         server.server_close()
 
 
-PLAN = Plan(seed=1, seconds=1, heal_seconds=5)
+PLAN = Plan(seed=1, seconds=1)
 
 
 @pytest.fixture
@@ -211,7 +212,7 @@ class TestSettling:
         return SimpleNamespace(urls=[orders.url], plan=PLAN, services=world.services, relaunch=lambda: None)
 
     def settled(self, world: World, orders: Orders) -> list[str]:
-        return chaos_run.settle(self.cluster(world, orders), orders, (), time.monotonic() + 1.0)
+        return chaos_run.settle(self.cluster(world, orders), orders, (), 1.0)
 
     @pytest.fixture(autouse=True)
     def _often(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,18 +226,52 @@ class TestSettling:
 
     def test_a_flush_that_owes_work(self, world: World, api: Api) -> None:
         (found,) = self.settled(world, api(self.flushing(202)))
-        assert found == "not at rest 5 s after the last fault: 1 flushes answered 202"
+        assert found == "not at rest, and nothing has moved for 1 s: 1 flushes answered 202"
 
     def test_unrest(self, world: World, api: Api) -> None:
         world.new_base()
         with world.services.database.transaction() as db:
             db.execute(sa.text("UPDATE memory_bases SET building = 3"))
         (found,) = self.settled(world, api(self.flushing(200)))
-        assert found == "not at rest 5 s after the last fault: 1 builds"
+        assert found == "not at rest, and nothing has moved for 1 s: 1 builds"
+
+    def test_it_waits_as_long_as_something_moves(self, world: World, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+        world.new_base(threshold=1)
+        world.say("s", *("hello",) * 9)
+        world.drain()
+        passed = [0.0]
+        monkeypatch.setattr(patience, "time", SimpleNamespace(monotonic=lambda: passed[0]))
+
+        last = [9]
+
+        def work() -> None:
+            """A worker that takes a long time for each message, and does nothing after the last one."""
+            passed[0] += 0.7
+            with world.services.database.transaction() as db:
+                step = "UPDATE session_progress SET cursor_seq = cursor_seq + 1 WHERE cursor_seq < :end"
+                db.execute(sa.text(step), {"end": last[0]})
+
+        orders = api(self.flushing(200))
+        cluster = self.cluster(world, orders)
+        cluster.relaunch = work
+        stuck = "not at rest, and nothing has moved for 1 s: 1 sessions with pending work"
+        for last[0], expected in ((9, []), (5, [stuck])):
+            with world.services.database.transaction() as db:
+                db.execute(sa.text("UPDATE session_progress SET cursor_seq = 0, target_seq = 9"))
+            assert chaos_run.settle(cluster, orders, (), 1.0) == expected
+
+    def test_work_that_begins_again_and_again_moves_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        passed = [0.0]
+        monkeypatch.setattr(patience, "time", SimpleNamespace(monotonic=lambda: passed[0]))
+        waiting = Patience(1.0)
+        for jobs in (1, 0, 1, 0, 1):
+            passed[0] += 0.4
+            waiting.look({"active jobs": jobs, "builds": 1}, 3)
+        assert waiting.is_over
 
     def test_nobody_looked(self, world: World, api: Api) -> None:
         orders = api(self.flushing(200))
-        (found,) = chaos_run.settle(self.cluster(world, orders), orders, (), time.monotonic())
+        (found,) = chaos_run.settle(self.cluster(world, orders), orders, (), 0.0)
         assert found.endswith(": never looked")
 
     def test_a_client_that_never_ends(self, world: World, client: MakeClient) -> None:
@@ -244,7 +279,7 @@ class TestSettling:
         waiting.run = ended.wait  # type: ignore[method-assign, assignment]
         waiting.start()
         cluster = self.cluster(world, waiting.orders)
-        found = chaos_run.settle(cluster, waiting.orders, (waiting,), time.monotonic())
+        found = chaos_run.settle(cluster, waiting.orders, (waiting,), 0.0)
         ended.set()
         waiting.join()
         assert found == ["never came to an end: client-0"]

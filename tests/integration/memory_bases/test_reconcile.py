@@ -353,6 +353,9 @@ class TestDeadLetterCommand:
         assert first["id"] in said
         assert second["message_id"] in said
         assert "poison" not in said
+        every = ("--all", "--memory", "notes", "--dry-run")
+        assert shell("retry", *every).output == "2 dead letters would be retried\n"
+        assert shell("discard", *every).output == "2 dead letters would be discarded\n"
         assert shell("discard", first["id"], "--memory", "notes").exit_code == 0
         assert [each["id"] for each in api.get(f"/memories/{base}/dead-letters")["items"]] == [second["id"]]
         embedder._rejected.clear()
@@ -360,6 +363,10 @@ class TestDeadLetterCommand:
         api.work()
         assert api.get(f"/memories/{base}/dead-letters")["items"] == []
         assert api.get(f"/memories/{base}")["total_processed"] == 2
+
+    def test_an_id_that_is_none_is_named(self, shell: Any) -> None:
+        refused = shell("retry", "first").exception
+        assert cli.describe(refused) == "ids[0] must be a UUID (value: first)"
 
     def test_retry_and_discard_need_ids_or_all(self, api: Api, shell: Any) -> None:
         api.flow()

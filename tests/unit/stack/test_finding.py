@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from memorybase_client.local_stack import LocalStack
 from memorybase import errors
 from memorybase.cli import hooks, options
 from memorybase.settings import Settings
+from memorybase.stack import run
 from memorybase.stack.run import run_stack
 from memorybase.stack.state import (
     DATABASE,
@@ -79,6 +81,30 @@ def test_a_note_that_a_killed_stack_left_is_no_stack(machine: Machine) -> None:
     assert find_data_dir().path == machine.here.path
     with pytest.raises(errors.NotReady, match=r"No stack is running in .*here/memorybase-data\. Start it with"):
         options.address(None, None, None)
+
+
+def test_when_the_latest_stack_ends_an_earlier_one_is_found_again(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    earlier, latest = (
+        LocalStack(url, "a key", str(of.path)) for url, of in ((HERE, machine.here), (OTHER, machine.other))
+    )
+    found: list[LocalStack | None] = []
+
+    async def pause(_: float) -> None:
+        found.append(local_stack.find())
+        if len(found) == 2:
+            local_stack.forget(latest)
+        elif len(found) == 3:
+            raise asyncio.CancelledError
+
+    monkeypatch.setattr(run.asyncio, "sleep", pause)
+    machine.start(machine.here, HERE)
+    machine.start_other("a key")
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(run._stay_noted(earlier))
+
+    assert found == [latest, latest, earlier]
 
 
 def test_commands_call_what_option_environment_or_the_running_stack_names(

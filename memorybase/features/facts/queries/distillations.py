@@ -1,8 +1,8 @@
-"""Distillation of sessions: requested by ingestion, outdated by edits and deletions, claimed, stored."""
+"""Distillation of sessions: requested by ingestion, outdated by edits and deletions."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
@@ -11,11 +11,11 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import batches
-from memorybase.database.upsert import core, insert, new_id, rows_affected
+from memorybase.database.upsert import core, insert, new_id
 from memorybase.features.facts.models import Distillation, DistillKind, Fact, FactSource
 from memorybase.features.facts.queries.fact_deletion import delete_facts
 from memorybase.models import MemoryBase, Message, SessionProgress
-from memorybase.queries import preparations
+from memorybase.queries import leased_work, preparations
 from memorybase.queries.joins import key_of
 from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.sessions import SessionRow
@@ -23,6 +23,14 @@ from memorybase.queries.sessions import SessionRow
 MAX_REDO = 200  # edited messages of a session that wait to be distilled again; beyond, the cursor moves back
 
 Row = Distillation
+
+# The sessions that workers distil.
+IS_ENABLED = sa.exists().where(
+    MemoryBase.id == Row.memory_base_id,
+    MemoryBase.deleting_at.is_(None),
+    MemoryBase.distill == sa.true(),
+    ~preparations.is_pending(MemoryBase.id, list(DistillKind)),
+)
 
 
 def request(
@@ -135,8 +143,7 @@ def mark_changed(
         return 0
     enabled = set(db.scalars(sa.select(MemoryBase.id).where(MemoryBase.id.in_(base_ids), MemoryBase.distill)))
     for row in rows:
-        row.version += 1
-        row.lease_until = None
+        leased_work.outdate(row)
         if seq is not None and to_seq is None and seq <= row.cursor_seq and row.memory_base_id in enabled:
             redo = sorted({*(row.redo or ()), seq})
             if len(redo) > MAX_REDO:
@@ -177,64 +184,22 @@ def raise_versions(db: OrmSession, session: SessionRow, after: int, to_seq: int)
 def forget(db: OrmSession, base_id: UUID, flow_id: UUID, session_id: str, start_seq: int) -> int:
     """The memory base forgets the messages up to this seq: delete the facts that rest on them. Returns the number
     deleted."""
-    db.execute(
-        sa.update(Row)
+    row = db.scalar(
+        sa.select(Row)
         .where(Row.memory_base_id == base_id, Row.flow_id == flow_id, Row.session_id == session_id)
-        .values(
-            version=Row.version + 1,
-            lease_until=None,
-            cursor_seq=sa.case((Row.cursor_seq < start_seq, start_seq), else_=Row.cursor_seq),
-            target_seq=sa.case((Row.target_seq < start_seq, start_seq), else_=Row.target_seq),
-            redo=None,
-        )
-        .execution_options(synchronize_session=False)
+        .with_for_update()
+        .execution_options(populate_existing=True)
     )
+    if row is not None:
+        leased_work.outdate(row)
+        row.cursor_seq, row.target_seq = max(row.cursor_seq, start_seq), max(row.target_seq, start_seq)
+        row.redo = [seq for seq in row.redo or () if seq > start_seq] or None
+        db.flush()
     old = sa.exists().where(
         FactSource.fact_id == Fact.id, Message.id == FactSource.message_id, Message.seq <= start_seq
     )
     of_session = (Fact.memory_base_id == base_id, Fact.session_uuid == key_of(flow_id, session_id))
     return delete_facts(db, sa.and_(*of_session, old))
-
-
-def claim_next(db: OrmSession, now: datetime) -> Distillation | None:
-    """The session that has waited longest and that no worker distils, locked."""
-    return db.scalar(
-        _pending(now)
-        .order_by(Row.notify_at, Row.id)
-        .limit(1)
-        .with_for_update(skip_locked=True, of=Row)
-        .execution_options(populate_existing=True)
-    )
-
-
-def due(db: OrmSession, now: datetime) -> bool:
-    """Whether a page is pending that no worker distils."""
-    return db.scalar(_pending(now).limit(1)) is not None
-
-
-def _pending(now: datetime) -> sa.Select[Distillation]:
-    return (
-        sa.select(Row)
-        .join(MemoryBase, MemoryBase.id == Row.memory_base_id)
-        .where(
-            Row.notify_at <= now,
-            sa.or_(Row.lease_until.is_(None), Row.lease_until <= now),
-            MemoryBase.deleting_at.is_(None),
-            MemoryBase.distill == sa.true(),
-            ~preparations.is_pending(MemoryBase.id, list(DistillKind)),
-        )
-    )
-
-
-def write(db: OrmSession, id_: UUID, *, version: int, session_id: str, values: Mapping[str, Any]) -> bool:
-    """Compare-and-set: False if the row's version has changed, or its session was renamed or deleted."""
-    update = (
-        sa.update(Row)
-        .where(Row.id == id_, Row.version == version, Row.session_id == session_id)
-        .values(**values)
-        .execution_options(synchronize_session=False)
-    )
-    return rows_affected(db, update) == 1
 
 
 def delete_of_session(db: OrmSession, session: SessionRow, limit: int) -> int:

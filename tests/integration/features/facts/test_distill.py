@@ -20,7 +20,8 @@ from memorybase import deadlines
 from memorybase.database.paging import PageRequest
 from memorybase.errors import InvalidRequest, NotFound
 from memorybase.features.facts import claim, job, manage, store, usage
-from memorybase.features.facts.job import DISTILL, Outcome, distil_next
+from memorybase.features.facts.claim import DISTILL
+from memorybase.features.facts.job import Outcome, distil_next
 from memorybase.features.facts.manage import FactView
 from memorybase.features.facts.models import Distillation, Fact, FactSource
 from memorybase.features.facts.recall import FactQuery, recall
@@ -208,6 +209,11 @@ def test_a_useless_answer_is_asked_for_again_and_then_given_up(distilling: World
     tell(world, base_id, "REMEMBER: Mira | Mira owns a red bicycle.")
     distil(world, model)
     assert said(world, base_id) == ["Mira owns a red bicycle"]
+
+
+def versions(world: World) -> list[int]:
+    with world.services.database.reading() as db:
+        return list(db.scalars(sa.select(Distillation.version).order_by(Distillation.id)))
 
 
 def wait(world: World) -> None:
@@ -640,6 +646,21 @@ def test_what_a_memory_base_forgets_it_forgets_as_facts_too(distilling: World) -
     assert (receipt.rule, receipt.messages, receipt.facts) == ("memory_base", 1, 1)
 
 
+def test_an_edit_behind_what_is_forgotten_is_still_distilled_again(distilling: World) -> None:
+    world, model = distilling, Model()
+    base_id = new_base(world)
+    boat, bicycle = tell(world, base_id, BOAT, "REMEMBER: Mira | Mira owns a red bicycle.")
+    distil(world, model)
+    for id_, thing in ((boat, "rowing boat"), (bicycle, "grey cat")):
+        edits.edit_message(world.services, world.user_id, id_, {"content": f"REMEMBER: Mira | Mira owns a {thing}."})
+    with world.services.database.transaction() as db:
+        db.execute(sa.update(MemoryBase).where(MemoryBase.id == base_id).values(retain_days=1))
+        db.get_one(Message, boat).captured_at -= timedelta(days=3)
+    forgetting.forget_session(world.services, world.flow_id, base_id, S)
+    distil(world, model)
+    assert said(world, base_id) == ["Mira owns a grey cat"]
+
+
 @pytest.mark.parametrize("goes_on", [False, True])
 def test_receipts_of_retention_count_the_facts(distilling: World, goes_on: bool) -> None:
     world, model = distilling, Model()
@@ -658,7 +679,9 @@ def test_receipts_of_retention_count_the_facts(distilling: World, goes_on: bool)
         db.execute(
             sa.update(Session).values(last_captured_at=sa.select(sa.func.max(Message.captured_at)).scalar_subquery())
         )
+    before = versions(world)
     passes.expire_session(world.services, world.flow_id, S)
+    assert versions(world) == ([version + 1 for version in before] if goes_on else [])  # told once
     assert said(world, base_id) == (["Mira also owns a grey cat"] if goes_on else [])
     (receipt,) = receipts_of(world)
     assert (receipt.sessions, receipt.messages, receipt.facts) == (0 if goes_on else 1, 2, 4)

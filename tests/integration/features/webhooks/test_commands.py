@@ -78,6 +78,16 @@ def test_dead_deliveries_are_discarded_by_id_by_age_and_all(
     assert api.get(f"/webhooks/{hook}/deliveries")["items"] == []
 
 
+def test_an_invalid_id_or_state_is_named_with_its_bound(shell: Shell, hook: str) -> None:
+    def said(*words: str) -> str:
+        refused = shell("deliveries", *words).exception
+        assert isinstance(refused, client_errors.InvalidRequest)
+        return cli.describe(refused)
+
+    assert said("mine") == "webhook_id must be a UUID (value: mine)"
+    assert said(hook, "--state", "lost") == "state must be 'pending', 'delivered' or 'dead' (value: lost)"
+
+
 def test_deliveries_are_replayed_by_id_and_all(
     api: Api, shell: Shell, hook: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

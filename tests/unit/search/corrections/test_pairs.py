@@ -231,6 +231,27 @@ def test_without_a_word_of_change_more_likeness_is_needed() -> None:
     assert corrections(query, messages, likeness=0.7)
 
 
+@each_row(
+    "newer",
+    ["The rent used to be 850 euros.", "Our rent was 850 euros until May.", "The rent had 850 euros back then."],
+)
+def test_what_was_so_corrects_nothing_that_is(newer: str) -> None:
+    assert not corrections("What is our rent?", said("Our rent is 920 euros.", newer), likeness=0.9)
+
+
+def test_what_was_so_corrects_what_was_said_of_the_past_and_not_what_another_clause_says() -> None:
+    messages = said("There were 40 guests at the party.", "I counted, there were 43 guests at the party.")
+    assert corrections("How many guests were at the party?", messages, likeness=0.9)
+    messages = said("We have 6 chickens.", "The fox was here, we have 4 chickens.")
+    assert corrections("How many chickens do we have?", messages, likeness=0.9)
+
+
+def test_what_is_said_of_another_person_corrects_nothing() -> None:
+    mia = "Mia is 12 years old."
+    assert not corrections("How old is Mia?", said(mia, "Jonas is 14 years old now."))
+    assert corrections("How old is Mia?", said(mia, "Today is her birthday, Mia is 13 years old now."))
+
+
 def test_numbers_of_different_things_correct_nothing() -> None:
     messages = said("The plan has 3 seats for the team.", "The plan now has 40 gigabytes.")
     assert not corrections("What is the limit of the plan?", messages)
