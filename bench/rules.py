@@ -26,13 +26,13 @@ from made import changes
 from made.files import FOLDER
 
 from memorybase.embedding import Embedders
+from memorybase.features.standing_statements import finder, forms
 from memorybase.keyword_index.analyzer import DETECT, analyzer
 from memorybase.keyword_index.languages import LANGUAGES, Language
 from memorybase.search import about_person
 from memorybase.search.corrections import pairs
 from memorybase.search.corrections.marking import Likeness
 from memorybase.settings import Settings
-from memorybase.standing import finder, forms
 
 RULES = FOLDER / "rules"
 PARTS = ("languages", "standing", "corrections")

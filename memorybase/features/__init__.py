@@ -20,6 +20,7 @@ EXTENSIONS = (
     Extension("lab", ("hooks", "routes", "page", "commands")),
     Extension("memory_map", ("hooks", "routes", "page")),
     Extension("splox", ("hooks", "routes")),
+    Extension("standing_statements", ("hooks", "routes", "page", "commands")),
     Extension("trace_capture", ("routes",)),
     Extension("webhooks", ("hooks", "routes", "page", "commands")),
 )

@@ -9,16 +9,22 @@ from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
 from api.web.calls import recorded_as
+from api.web.extension import Pages, PersonCard
 from api.web.rendering import address, inside
 from api.web.visits import Visitor
 from memorybase import ids
+from memorybase.features.standing_statements import statements
+from memorybase.features.standing_statements.finder import MAX_CHARS
 from memorybase.read_models import sessions, titles
 from memorybase.sessions import flows
-from memorybase.standing import statements
-from memorybase.standing.finder import MAX_CHARS
 
 router = APIRouter(include_in_schema=False)
 
+PAGES = Pages(
+    router=router,
+    session_link=("Standing statements", "/standing"),
+    person_card=PersonCard(statements.flows_of_end_user, "person_standing.html"),
+)
 Back = Annotated[str, Form()]
 
 

@@ -14,14 +14,14 @@ from uuid import UUID, uuid4
 
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.features.standing_statements import finder
+from memorybase.features.standing_statements.finder import Statement
+from memorybase.features.standing_statements.queries import statements as rows
 from memorybase.messages import message_text
 from memorybase.models import Message
 from memorybase.queries import messages as message_queries
-from memorybase.queries import standing_statements
 from memorybase.queries.sessions import SessionRow
 from memorybase.services import Services
-from memorybase.standing import finder
-from memorybase.standing.finder import Statement
 
 # A message's row, the statements that were found in it, and what people made of them.
 Found = tuple[Mapping[str, Any], Sequence[Statement], Sequence[Mapping[str, Any]]]
@@ -35,7 +35,7 @@ class Reread(NamedTuple):
     last_seq: int
 
 
-def find(services: Services, role: str, content: Any, *, is_dialogue: bool) -> list[Statement]:
+def find(services: Services, role: str, content: Any, is_dialogue: bool) -> list[Statement]:
     """The statements of a message; only users' messages have any, and not those that failed. Find them before the
     transaction begins, so that it stays short."""
     if role != "user" or not is_dialogue or not services.settings.find_standing:
@@ -45,19 +45,19 @@ def find(services: Services, role: str, content: Any, *, is_dialogue: bool) -> l
 
 def add(db: OrmSession, session: SessionRow, messages: Iterable[Found]) -> None:
     """Add the statements of newly inserted messages."""
-    standing_statements.add(db, [row for found in messages for row in _rows(session, *found)])
+    rows.add(db, [row for found in messages for row in _rows(session, *found)])
 
 
 def replace(db: OrmSession, services: Services, session: SessionRow, message: Message) -> int:
     """Update the statements of an edited message, and return the number of new ones. One that the message still states
     stays as it is, with the changes that a person made. The caller holds the session's lock."""
-    found = find(services, message.role, message.content, is_dialogue=message.is_dialogue)
-    stored = standing_statements.keys_of_message(db, message.id)
+    found = find(services, message.role, message.content, message.is_dialogue)
+    stored = rows.keys_of_message(db, message.id)
     gone = stored - {key_of(statement.text) for statement in found}
     if gone:
-        standing_statements.remove(db, message.id, gone)
+        rows.remove(db, message.id, gone)
     new = [statement for statement in found if key_of(statement.text) not in stored]
-    return standing_statements.add_missing(db, _rows(session, {"id": message.id, "timestamp": message.timestamp}, new))
+    return rows.add_missing(db, _rows(session, {"id": message.id, "timestamp": message.timestamp}, new))
 
 
 def reread(db: OrmSession, services: Services, session: SessionRow, after_seq: int, *, limit: int) -> Reread:
@@ -81,7 +81,7 @@ def changes_of(db: OrmSession, message_ids: Collection[UUID]) -> dict[UUID, list
             }
             for each in changed
         ]
-        for message_id, changed in standing_statements.changed_of_messages(db, message_ids).items()
+        for message_id, changed in rows.changed_of_messages(db, message_ids).items()
     }
 
 

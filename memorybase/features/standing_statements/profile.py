@@ -19,16 +19,18 @@ from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.comparison import ONESELF, Relation
+from memorybase.features.standing_statements import finder, oneself
+from memorybase.features.standing_statements.finder import MAX_CHARS, is_conditional
+from memorybase.features.standing_statements.index import key_of
+from memorybase.features.standing_statements.oneself import Sentence
+from memorybase.features.standing_statements.queries import profile as rows
+from memorybase.features.standing_statements.queries import statements as statement_rows
+from memorybase.features.standing_statements.queries.profile import Written
+from memorybase.features.standing_statements.queries.statements import Owner
+from memorybase.features.standing_statements.replacement import holding, is_repetition, text_of
 from memorybase.messages import message_text
-from memorybase.queries import profile as rows
-from memorybase.queries import standing_statements
-from memorybase.queries.profile import Written
-from memorybase.queries.standing_statements import Owner
-from memorybase.standing import finder, oneself
-from memorybase.standing.finder import MAX_CHARS, is_conditional
-from memorybase.standing.index import key_of
-from memorybase.standing.oneself import Sentence
-from memorybase.standing.replacement import holding, is_repetition, text_of
+from memorybase.queries.ownership import check_flow, not_found
+from memorybase.services import Services
 
 NEWEST_READ = 1_000  # messages of any role, from the newest on
 OLDEST_READ = 100  # from the first on: people introduce themselves there
@@ -60,6 +62,14 @@ class ProfileItem:
     sources: Annotated[list[UUID], Field(description="Every message that was read and says it, the newest first.")]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileView:
+    """A person's statements about themselves in a flow."""
+
+    end_user_id: Annotated[str, Field(description="The person, by the id that captures named.")]
+    items: Annotated[list[ProfileItem], Field(description="What holds for the person, the most useful first.")]
+
+
 @dataclass(frozen=True, slots=True)
 class _Found:
     """A statement that was found in a message now, in the shape of a stored one."""
@@ -83,6 +93,17 @@ class _Said:
 
     newest: _At
     messages: list[Written] = field(default_factory=list)
+
+
+def get_profile(services: Services, user_id: UUID, flow_id: UUID, end_user_id: str, *, limit: int) -> ProfileView:
+    """Raises NotFound for the flow, and for a person without a session in it."""
+    with services.database.reading() as db:
+        check_flow(db, user_id, flow_id)
+        owner = Owner(flow_id, end_user_id, None)
+        if not rows.has_session(db, owner):
+            raise not_found("end user", end_user_id)
+        items = of_person(db, owner, limit=limit)
+    return ProfileView(end_user_id=end_user_id, items=items)
 
 
 def of_person(
@@ -126,7 +147,7 @@ def _messages(db: OrmSession, owner: Owner, without: set[UUID]) -> list[Written]
 def _found(db: OrmSession, owner: Owner, messages: Sequence[Written]) -> list[_Found]:
     """Stored statements with what people made of them, and those of messages that were captured without them, the
     latest first."""
-    stored = standing_statements.newest(db, owner, limit=MAX_STANDING)
+    stored = statement_rows.newest(db, owner, limit=MAX_STANDING)
     known = {(each.message_id, key_of(each.found)) for each in stored}
     said = [
         _Found(

@@ -12,12 +12,11 @@ from harness.world import World
 from memorybase import errors
 from memorybase.conversation import View
 from memorybase.conversation.context import ContextRequest, RecallOptions, build_context
-from memorybase.conversation.profile import PROFILE_HEADING
 from memorybase.conversation.session_memory.presets import TOKEN_BUFFER
-from memorybase.read_models import end_users
+from memorybase.features.standing_statements import profile, statements
+from memorybase.features.standing_statements.context_profile import PROFILE_HEADING
+from memorybase.features.standing_statements.profile import ProfileItem
 from memorybase.sessions import edits
-from memorybase.standing import profile, statements
-from memorybase.standing.profile import ProfileItem
 
 NURSE, METRIC = "I'm a nurse on ward 4.", "Always answer in metric units."
 
@@ -28,7 +27,7 @@ def tell(world: World, *texts: str, session: str = "one", end_user: str | None =
 
 
 def items(world: World, end_user: str = "ada", limit: int = 200) -> list[ProfileItem]:
-    return end_users.get_profile(world.services, world.user_id, world.flow_id, end_user, limit=limit).items
+    return profile.get_profile(world.services, world.user_id, world.flow_id, end_user, limit=limit).items
 
 
 def texts(world: World, end_user: str = "ada") -> list[tuple[str, str]]:
@@ -108,7 +107,7 @@ def test_it_stays_with_its_person_and_flow(world: World) -> None:
         items(world, "carol")
     stranger = world.for_new_user()
     with pytest.raises(errors.NotFound):
-        end_users.get_profile(stranger.services, stranger.user_id, world.flow_id, "ada", limit=9)
+        profile.get_profile(stranger.services, stranger.user_id, world.flow_id, "ada", limit=9)
 
 
 def test_nothing_is_left_of_what_was_erased_deleted_or_muted(world: World) -> None:

@@ -6,7 +6,7 @@ from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorybase.standing.finder import MAX_CHARS, MAX_STATEMENTS, MAX_TEXT, find, is_conditional
+from memorybase.features.standing_statements.finder import MAX_CHARS, MAX_STATEMENTS, MAX_TEXT, find, is_conditional
 
 INSTRUCTIONS = [
     "Always answer in metric units.",

@@ -1,4 +1,4 @@
-"""Standing statements of end users: list, correct and delete them."""
+"""Standing statements of end users: list, correct and delete them; their profiles."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ from typing import Annotated
 from fastapi import Path, Query, Response
 from pydantic import Field
 
-from api.deps import EndUserFilter, FlowNamed, Reader, ServicesDep, Writer, keyed_router
-from api.key_limits import Rule, end_user_in, flow_in, session_in, statement_in_path
+from api.deps import EndUserFilter, EndUserId, FlowNamed, Reader, ServicesDep, Writer, keyed_router
+from api.extension import Routes
+from api.key_limits import Asked, Rule, end_user_in, flow_in, own_end_user, session_in
 from api.operations import operation
 from api.schemas import Body, Identifier, SentUuid, Stored
-from memorybase.standing import statements
-from memorybase.standing.finder import MAX_CHARS
-from memorybase.standing.statements import StandingStatementView, StandingView
+from memorybase.features.standing_statements import profile, statements
+from memorybase.features.standing_statements.finder import MAX_CHARS
+from memorybase.features.standing_statements.profile import MAX_ITEMS, ProfileView
+from memorybase.features.standing_statements.statements import StandingStatementView, StandingView
+
+
+def _statement_in_path(asked: Asked) -> None:
+    """A statement of the key's flows and end user."""
+    for statement_id in asked.uuids("path", "statement_id"):
+        statements.check_limits(asked.db, asked.limits, asked.user_id, statement_id)
 
 
 class StandingStatementChanges(Body):
@@ -26,12 +34,14 @@ class StandingStatementChanges(Body):
     )
 
 
-router = keyed_router("standing statements")
+TAG = "standing statements"
+router = keyed_router()
+ROUTES = Routes(router=router, tag=TAG, description="What end users ask for or prefer: list, correct, delete.")
 
 StatementId = Annotated[SentUuid, Path(description="The UUID of the standing statement.")]
 
 
-@router.get("/standing-statements")
+@router.get("/standing-statements", tags=[TAG])
 @operation(limits=Rule([flow_in("query")], [end_user_in("query"), session_in("query")]))
 def list_standing_statements(
     services: ServicesDep,
@@ -52,8 +62,8 @@ def list_standing_statements(
     )
 
 
-@router.patch("/standing-statements/{statement_id}")
-@operation(limits=Rule([statement_in_path], []))
+@router.patch("/standing-statements/{statement_id}", tags=[TAG])
+@operation(limits=Rule([_statement_in_path], []))
 def edit_standing_statement(
     statement_id: StatementId, body: StandingStatementChanges, services: ServicesDep, caller: Writer
 ) -> StandingStatementView:
@@ -61,9 +71,22 @@ def edit_standing_statement(
     return statements.edit_statement(services, caller.user_id, statement_id, body.text, by=caller.name)
 
 
-@router.delete("/standing-statements/{statement_id}", status_code=204)
-@operation(limits=Rule([statement_in_path], []))
+@router.delete("/standing-statements/{statement_id}", status_code=204, tags=[TAG])
+@operation(limits=Rule([_statement_in_path], []))
 def delete_standing_statement(statement_id: StatementId, services: ServicesDep, caller: Writer) -> Response:
     """Delete a statement. It is not found in its message again; the message stays."""
     statements.delete_statement(services, caller.user_id, statement_id, by=caller.name)
     return Response(status_code=204)
+
+
+@router.get("/end-users/{end_user_id}/profile", tags=["sessions"])
+@operation(limits=Rule([flow_in("query")], [own_end_user]))
+def get_end_user_profile(
+    end_user_id: EndUserId,
+    services: ServicesDep,
+    caller: Reader,
+    flow_id: FlowNamed,
+    limit: Annotated[int, Query(ge=1, le=MAX_ITEMS, description=f"Maximum items to return. At most {MAX_ITEMS}.")] = 50,
+) -> ProfileView:
+    """Read what an end user said about themselves in a flow: what is pinned, wished, repeated or said of themselves."""
+    return profile.get_profile(services, caller.user_id, flow_id, end_user_id, limit=limit)

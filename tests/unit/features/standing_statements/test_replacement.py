@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from harness.rows import each_row
 
-from memorybase.standing.replacement import holding
+from memorybase.features.standing_statements.replacement import holding
 
 
 @dataclass

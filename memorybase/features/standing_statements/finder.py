@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from memorybase.standing.forms import (
+from memorybase.features.standing_statements.forms import (
     ASKED_ABOUT,
     CLAUSE_END,
     CLAUSE_START,

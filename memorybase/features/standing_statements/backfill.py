@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from uuid import UUID
 
-from memorybase.queries import sessions, standing_statements
+from memorybase.features.standing_statements import index
+from memorybase.features.standing_statements.index import Reread
+from memorybase.features.standing_statements.queries import statements as rows
+from memorybase.queries import sessions
 from memorybase.services import Services
-from memorybase.standing import index
-from memorybase.standing.index import Reread
 
 PAGE = 100  # messages in one transaction, while captures into their session wait
 
@@ -21,7 +22,7 @@ def find_in_stored(services: Services) -> Iterator[Reread]:
     last: UUID | None = None
     while True:
         with services.database.reading() as db:
-            page = standing_statements.sessions_after(db, last, limit=PAGE)
+            page = rows.sessions_after(db, last, limit=PAGE)
         for _, flow_id, session_id in page:
             yield from _find_in_session(services, flow_id, session_id)
         if not page:

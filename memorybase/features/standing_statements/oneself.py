@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from memorybase.comparison import ONESELF, Relation, Said, compare
+from memorybase.features.standing_statements.finder import MASK, masked
+from memorybase.features.standing_statements.forms import REQUEST
 from memorybase.keyword_index.analyzer import DETECT, analyzer
 from memorybase.keyword_index.languages import ENGLISH, LATIN, Language, detection
-from memorybase.standing.finder import MASK, masked
-from memorybase.standing.forms import REQUEST
 
 OWN_CHARS = 1_000  # of a message; a longer one is pasted material, with a remark in its first paragraph
 MATERIAL_BYTES = 300  # after a line that introduces them: pasted material, not a list of wishes

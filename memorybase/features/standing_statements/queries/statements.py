@@ -1,4 +1,4 @@
-"""The statements of SQL on standing statements."""
+"""Standing statements: rows of messages, what people made of them, and whose they are."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database import records
+from memorybase.database import batches, records
 from memorybase.database.paging import AnySelect
 from memorybase.database.upsert import core, insert_if_absent
-from memorybase.models import Flow, Message, Session, StandingStatement
+from memorybase.features.standing_statements.models import StandingStatement
+from memorybase.models import Flow, Message, Session
+from memorybase.queries.key_limits import FlowAndEndUser
 
 Statement = StandingStatement
 
@@ -80,6 +82,11 @@ def count_of_session(db: OrmSession, session_uuid: UUID) -> int:
     return db.execute(counted).scalar_one()
 
 
+def delete_of_session(db: OrmSession, session_uuid: UUID, *, limit: int) -> int:
+    """Up to `limit`; returns how many."""
+    return batches.delete_some(db, Statement, Statement.session_uuid == session_uuid, limit=limit)
+
+
 def newest(db: OrmSession, owner: Owner, *, limit: int) -> list[Said]:
     """The owner's newest statements, also deleted ones, the latest first. Those of muted messages are left out."""
     statement = (
@@ -94,6 +101,13 @@ def newest(db: OrmSession, owner: Owner, *, limit: int) -> list[Said]:
 def one(db: OrmSession, user_id: UUID, statement_id: UUID) -> Said | None:
     row = db.execute(_said().where(*_of_user(user_id), Statement.id == statement_id)).one_or_none()
     return None if row is None else Said(*row)
+
+
+def owner_of(db: OrmSession, user_id: UUID, statement_id: UUID) -> FlowAndEndUser | None:
+    """The flow and the end user of the user's statement."""
+    statement = sa.select(Statement.flow_id, Statement.end_user_id).join(Flow, Flow.id == Statement.flow_id)
+    row = db.execute(statement.where(Statement.id == statement_id, Flow.user_id == user_id)).one_or_none()
+    return None if row is None else FlowAndEndUser(*row)
 
 
 def lock(db: OrmSession, user_id: UUID, statement_id: UUID) -> Statement | None:

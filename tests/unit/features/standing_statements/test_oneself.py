@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from memorybase.comparison import Relation
+from memorybase.features.standing_statements.oneself import relation, sentences_of
 from memorybase.keyword_index.languages import LANGUAGES
-from memorybase.standing.oneself import relation, sentences_of
 from tests.harness.rows import each_row
 
 TELLS = {

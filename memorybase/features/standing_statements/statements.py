@@ -12,15 +12,18 @@ from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
+from memorybase.auth.limits import KeyLimits
 from memorybase.database import clock
+from memorybase.features.standing_statements.finder import MAX_CHARS, is_conditional
+from memorybase.features.standing_statements.models import StandingStatement
+from memorybase.features.standing_statements.queries import statements as rows
+from memorybase.features.standing_statements.queries.statements import FlowOfEndUser, Owner, Said
+from memorybase.features.standing_statements.replacement import Replacements, holding, text_of
 from memorybase.keyword_index.analyzer import analyzer
-from memorybase.models import Session, StandingStatement
-from memorybase.queries import sessions, standing_statements
+from memorybase.models import Session
+from memorybase.queries import sessions
 from memorybase.queries.ownership import check_flow, not_found, require_session
-from memorybase.queries.standing_statements import FlowOfEndUser, Owner, Said
 from memorybase.services import Services
-from memorybase.standing.finder import MAX_CHARS, is_conditional
-from memorybase.standing.replacement import Replacements, holding, text_of
 from memorybase.validation import check_text
 
 MAX_READ = 200  # the newest of an end user; older ones are not in the list
@@ -97,8 +100,8 @@ def list_statements(
                 "The session belongs to another end user or to none", field="end_user_id", value=end_user_id
             )
         end_user_id = end_user_id if session is None else session.end_user_id
-        said = standing_statements.newest(db, _owner(flow_id, session, end_user_id), limit=MAX_READ)
-        in_contexts = standing_statements.adds_to_contexts(db, flow_id)
+        said = rows.newest(db, _owner(flow_id, session, end_user_id), limit=MAX_READ)
+        in_contexts = rows.adds_to_contexts(db, flow_id)
     held = holding(said)
     return StandingView(
         flow_id=flow_id,
@@ -112,7 +115,15 @@ def list_statements(
 def flows_of_end_user(services: Services, user_id: UUID, end_user_id: str) -> list[FlowOfEndUser]:
     """The flows in which statements of an end user were found, by name, and how many, deleted ones too."""
     with services.database.reading() as db:
-        return standing_statements.flows_of_end_user(db, user_id, end_user_id)
+        return rows.flows_of_end_user(db, user_id, end_user_id)
+
+
+def check_limits(db: OrmSession, limits: KeyLimits, user_id: UUID, statement_id: UUID) -> None:
+    """Whether a limited key may reach the statement: its flow, and its end user. Raises NotFound."""
+    found = rows.owner_of(db, user_id, statement_id)
+    if found is None or (limits.flow_ids is not None and found.flow_id not in limits.flow_ids):
+        raise missing(statement_id)
+    limits.check_end_user(found.end_user_id, "standing statement", statement_id)
 
 
 def edit_statement(
@@ -135,11 +146,11 @@ def edit_statement(
         statement.edited = text
         statement.changed_at, statement.changed_by = clock.now(db), by
         db.flush()
-        found = standing_statements.one(db, user_id, statement_id)
+        found = rows.one(db, user_id, statement_id)
         if found is None:
-            raise not_found("standing statement", statement_id)
+            raise missing(statement_id)
         owner = _owner_of(statement)
-        said = standing_statements.newest(db, owner, limit=MAX_READ)
+        said = rows.newest(db, owner, limit=MAX_READ)
     index = next((index for index, each in enumerate(said) if each.id == statement_id), None)
     return _view([found], 0, Replacements([0], {})) if index is None else _view(said, index, holding(said))
 
@@ -162,7 +173,7 @@ def for_context(
     Without an end user only the session's own; with `whole_flow` those of all sessions without an end user.
     """
     owner = owner_of(db, flow_id, session_id, end_user_id, whole_flow=whole_flow)
-    said = [] if owner is None else standing_statements.newest(db, owner, limit=MAX_READ)
+    said = [] if owner is None else rows.newest(db, owner, limit=MAX_READ)
     return _ranked([said[index] for index in holding(said).holding], query)
 
 
@@ -176,6 +187,11 @@ def owner_of(
         if session is None or session.deleted_at is not None:
             return None
     return _owner(flow_id, session, end_user_id)
+
+
+def missing(statement_id: UUID) -> errors.NotFound:
+    """The error for a statement that does not exist, is deleted, or belongs to somebody else."""
+    return not_found("standing statement", statement_id, field="statement_id")
 
 
 def _ranked(said: Sequence[Said], query: str | None) -> list[Said]:
@@ -199,9 +215,9 @@ def _owner_of(statement: StandingStatement) -> Owner:
 
 
 def _lock(db: OrmSession, user_id: UUID, statement_id: UUID) -> StandingStatement:
-    statement = standing_statements.lock(db, user_id, statement_id)
+    statement = rows.lock(db, user_id, statement_id)
     if statement is None or statement.deleted_at is not None:
-        raise not_found("standing statement", statement_id)
+        raise missing(statement_id)
     return statement
 
 
