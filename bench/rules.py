@@ -26,12 +26,12 @@ from made import changes
 from made.files import FOLDER
 
 from memorybase.embedding import Embedders
+from memorybase.features.hit_corrections import pairs
+from memorybase.features.hit_corrections.marking import Likeness
 from memorybase.features.standing_statements import finder, forms
 from memorybase.keyword_index.analyzer import DETECT, analyzer
 from memorybase.keyword_index.languages import LANGUAGES, Language
 from memorybase.search import about_person
-from memorybase.search.corrections import pairs
-from memorybase.search.corrections.marking import Likeness
 from memorybase.settings import Settings
 
 RULES = FOLDER / "rules"

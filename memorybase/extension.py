@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from memorybase.queries.memory_bases import BaseRow
     from memorybase.queries.sessions import SessionRow
     from memorybase.queries.timestamps import Limit
+    from memorybase.search.candidates import Candidate
+    from memorybase.search.hits import Hit
+    from memorybase.search.query_parser import Question
     from memorybase.search.request import SearchRequest
     from memorybase.services import Services, Task
     from memorybase.sessions.receipts import Remainder
@@ -94,6 +97,10 @@ def _nothing(*_: object) -> tuple[()]:
     return ()
 
 
+def _none(*_: object) -> None:
+    return None
+
+
 def _no_counts(*_: object) -> Counts:
     return {}
 
@@ -134,6 +141,7 @@ class Hooks:
     preparations: Mapping[str, SessionsStep] = field(default_factory=dict)  # by kind
     context_lines: Sequence[ContextSource] = ()
     context_parts: Callable[[Services, OrmSession, Resolved], ContextParts] | None = None
+    before_search: Callable[[Services, SearchRequest], Comparison | None] = _none
     search_lists: Mapping[str, SearchList] = field(default_factory=dict)  # by the name of option and answer's field
     collections: Sequence[Collections] = ()
     problems: Callable[[OrmSession, UUID], Sequence[Problem]] = _nothing
@@ -224,6 +232,15 @@ class ContextSource:
     kind: Kind
     heading: str
     find: Callable[[Services, LinesQuery], Sequence[ContextLine]]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A search whose hits a feature compares. `request`: the search, with as many results as that takes; `apply`: makes
+    of its hits, best first, and of their candidates what the caller asked for."""
+
+    request: SearchRequest
+    apply: Callable[[Question, Sequence[Candidate], Sequence[Hit]], list[Hit]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ EXTENSIONS = (
     Extension("dify", ("hooks", "routes")),
     Extension("documents", ("hooks", "routes", "page")),
     Extension("facts", ("hooks", "routes", "page")),
+    Extension("hit_corrections", ("hooks",)),
     Extension("lab", ("hooks", "routes", "page", "commands")),
     Extension("memory_map", ("hooks", "routes", "page")),
     Extension("splox", ("hooks", "routes")),

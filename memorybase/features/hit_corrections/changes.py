@@ -6,13 +6,14 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from memorybase.comparison import NAMES, VALUES, VALUES_WITHOUT_UNIT, Limits
-from memorybase.search.corrections import chains
-from memorybase.search.corrections.chains import Known
-from memorybase.search.corrections.statements import (
+from memorybase.features.hit_corrections import chains
+from memorybase.features.hit_corrections.chains import Known
+from memorybase.features.hit_corrections.statements import (
     Statement,
     Value,
 )
-from memorybase.search.corrections.values import Kind, is_same
+from memorybase.features.hit_corrections.values import is_same
+from memorybase.search.corrections import Kind
 
 
 class Change(NamedTuple):

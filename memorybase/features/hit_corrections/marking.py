@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from functools import partial
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import numpy as np
@@ -15,12 +16,13 @@ from cachetools import LRUCache, cached
 from memorybase import errors, tracing
 from memorybase.embedding.endpoint import PREFIX as AT_AN_ENDPOINT
 from memorybase.embedding.probe import PAIRS
+from memorybase.extension import Comparison
+from memorybase.features.hit_corrections import pairs
+from memorybase.features.hit_corrections.pairs import COMPARED, Correction, Said, Sought
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.messages import message_text
 from memorybase.queries.search import Target
 from memorybase.search.candidates import Candidate
-from memorybase.search.corrections import pairs
-from memorybase.search.corrections.pairs import COMPARED, Correction, Said, Sought
 from memorybase.search.hits import CorrectionOf, Hit
 from memorybase.search.query_parser import Question
 from memorybase.search.request import SearchRequest
@@ -38,7 +40,11 @@ MODELS = 16  # whose cosine of unrelated texts is kept
 
 NOTHING = Sought(frozenset())
 
-OPPOSITE = "Another message says the opposite"
+
+def comparison(services: Services, request: SearchRequest) -> Comparison | None:
+    """How the hits of this search are compared; None if later messages correct nothing that it asks for."""
+    sought = sought_by(services, request)
+    return Comparison(widened(request), partial(corrected, services, request, sought)) if sought else None
 
 
 def sought_by(services: Services, request: SearchRequest) -> Sought:
@@ -57,8 +63,8 @@ def widened(request: SearchRequest) -> SearchRequest:
 def corrected(
     services: Services,
     request: SearchRequest,
-    question: Question,
     sought: Sought,
+    question: Question,
     chosen: Sequence[Candidate],
     hits: Sequence[Hit],
 ) -> list[Hit]:
@@ -171,35 +177,3 @@ def _cosine_of_unrelated(embedder: Embedder) -> float:
     vectors = embedder.embed([passage for _, passage in PAIRS])
     cosines = vectors @ vectors.T
     return float(cosines[~np.eye(len(cosines), dtype=bool)].mean())
-
-
-class Values(Protocol):
-    """Both values of a correction, as they were written; a denial has none."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def was(self) -> str | None: ...
-    @property
-    def now(self) -> str | None: ...
-
-
-def text_of_later(correction: Values) -> str:
-    """For the message that states the later value."""
-    return OPPOSITE if correction.kind == "denial" else f"Now {correction.now}, was {correction.was}"
-
-
-def text_of_earlier(correction: Values) -> str:
-    """For the message that states the earlier value."""
-    if correction.kind == "denial":
-        return OPPOSITE
-    return f"Corrected later: was {correction.was}, now {correction.now}"
-
-
-def text_for_model(correction: Values | None) -> str:
-    """The text that a model needs when it reads the earlier message alone; empty if nothing corrects it."""
-    if correction is None:
-        return ""
-    if correction.kind == "denial":
-        return "a later message says the opposite"
-    return f"corrected later: was {correction.was}, now {correction.now}"

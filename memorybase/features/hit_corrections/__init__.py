@@ -9,7 +9,7 @@
     statements   sentences that state a value
     values       numbers, dates, times, percentages and names in a sentence
 
-Everything but `marking` is pure.
+Everything but `marking` is pure. Requests and hits declare their fields of corrections themselves.
 """
 
 from __future__ import annotations

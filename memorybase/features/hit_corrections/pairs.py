@@ -14,13 +14,11 @@ from itertools import permutations
 from typing import Literal, NamedTuple
 
 from memorybase.comparison import DENIALS, VALUES
-from memorybase.keyword_index.analyzer import Analyzer
-from memorybase.keyword_index.languages import ENGLISH
-from memorybase.search.corrections import chains
-from memorybase.search.corrections.chains import Known, Link
-from memorybase.search.corrections.changes import change
-from memorybase.search.corrections.claims import Claim, asks_whether, claim_of
-from memorybase.search.corrections.replacements import (
+from memorybase.features.hit_corrections import chains
+from memorybase.features.hit_corrections.chains import Known, Link
+from memorybase.features.hit_corrections.changes import change
+from memorybase.features.hit_corrections.claims import Claim, asks_whether, claim_of
+from memorybase.features.hit_corrections.replacements import (
     REPLACEMENT_ASKED,
     Asked,
     Sentence,
@@ -29,8 +27,11 @@ from memorybase.search.corrections.replacements import (
     sentences_to_compare,
     shortened,
 )
-from memorybase.search.corrections.statements import Statement, Value, is_about_another, statements
-from memorybase.search.corrections.values import Kind, is_same
+from memorybase.features.hit_corrections.statements import Statement, Value, is_about_another, statements
+from memorybase.features.hit_corrections.values import is_same
+from memorybase.keyword_index.analyzer import Analyzer
+from memorybase.keyword_index.languages import ENGLISH
+from memorybase.search.corrections import Kind
 
 Likeness = Callable[[str, str], float]
 

@@ -12,9 +12,9 @@ from harness.world import World
 from memorybase import errors
 from memorybase.conversation import View, context
 from memorybase.conversation.context import ContextRequest, RecallOptions
+from memorybase.features.hit_corrections import marking as corrected_hits
 from memorybase.search import ranking
 from memorybase.search import search as answer
-from memorybase.search.corrections import marking as corrected_hits
 from memorybase.search.hits import Hit
 from memorybase.search.request import SearchRequest
 from memorybase.sessions import edits

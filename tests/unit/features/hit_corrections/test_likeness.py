@@ -10,7 +10,7 @@ from harness.doubles import FakeEmbedder
 from harness.rows import each_row
 from numpy.typing import NDArray
 
-from memorybase.search.corrections.marking import Likeness
+from memorybase.features.hit_corrections.marking import Likeness
 
 
 class Narrow(FakeEmbedder):

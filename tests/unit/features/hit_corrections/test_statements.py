@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from harness.rows import each_row
 
+from memorybase.features.hit_corrections.statements import Statement, prose_sentences, statements
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.keyword_index.languages import LANGUAGES
-from memorybase.search.corrections.statements import Statement, prose_sentences, statements
-from memorybase.search.corrections.values import Kind
+from memorybase.search.corrections import Kind
 
 ENGLISH = analyzer("english")
 KINDS: tuple[Kind, ...] = ("date", "time", "percent", "number", "name")

@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from memorybase.search.corrections.statements import PAST, Statement, Value
-from memorybase.search.corrections.values import Kind, is_same
+from memorybase.features.hit_corrections.statements import PAST, Statement, Value
+from memorybase.features.hit_corrections.values import is_same
+from memorybase.search.corrections import Kind
 
 
 class Known(NamedTuple):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from memorybase.comparison import SENTENCES
+from memorybase.features.hit_corrections.statements import PAST, READ_CHARS, Terms, asserts, plain, prose_sentences
 from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.keyword_index.languages import ENGLISH
-from memorybase.search.corrections.statements import PAST, READ_CHARS, Terms, asserts, plain, prose_sentences
 
 REPLACEMENT_CHARS = 160  # a longer one says more than one thing
 SENTENCES_PER_MESSAGE = 2

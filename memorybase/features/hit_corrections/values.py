@@ -8,12 +8,11 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from memorybase.keyword_index.languages import ENGLISH, LANGUAGES, Language
 from memorybase.keyword_index.languages.definition import MARKS, YEAR, one_of
-
-Kind = Literal["date", "time", "percent", "number", "name"]
+from memorybase.search.corrections import Kind
 
 
 class Found(NamedTuple):

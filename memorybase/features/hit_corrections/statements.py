@@ -13,10 +13,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from memorybase.features.hit_corrections.values import is_cut_date, values_in
 from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.keyword_index.languages import Language
 from memorybase.keyword_index.scripts import normal
-from memorybase.search.corrections.values import Kind, is_cut_date, values_in
+from memorybase.search.corrections import Kind
 from memorybase.search.passages import Span, sentences
 
 Terms = Callable[[str], Collection[str]]
