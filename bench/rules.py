@@ -7,7 +7,7 @@ recognize it. A sentence counts against every other rule of its part of the file
 should recognize, those that it recognizes wrongly, its precision and its recall.
 
     languages    the patterns of keyword_index/languages, over all languages or with --by-language over each
-    standing     each form of standing/forms alone, and the finder as a whole
+    standing     each form of standing_statements/forms alone, and the finder as a whole
     corrections  pairs of messages, by what the later one says; with the default model's likeness
 
 --misses prints every sentence that is judged wrongly.

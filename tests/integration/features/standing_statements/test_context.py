@@ -22,7 +22,7 @@ METRIC, FRAMEWORKS = "Always answer in metric units.", "I prefer light framework
 
 @pytest.fixture
 def world(sqlite_world: World) -> World:
-    """On SQLite only: the statements are the same on both databases, and test_standing runs them there."""
+    """On SQLite only: the statements are the same on both databases, and test_statements runs them there."""
     return sqlite_world
 
 
