@@ -147,10 +147,10 @@ async def _within_limits(request: Request, operation: str, rule: Rule) -> Reques
         raise
 
 
-def keyed_router(tag: str) -> APIRouter:
-    """A router that requires an API key on every endpoint."""
+def keyed_router(*tags: str) -> APIRouter:
+    """A router that requires an API key on every endpoint; its endpoints have these tags."""
     security = [Security(BEARER), Security(HEADER)]
-    return APIRouter(tags=[tag], route_class=KeyedRoute, dependencies=security, responses=ERRORS)
+    return APIRouter(tags=[*tags], route_class=KeyedRoute, dependencies=security, responses=ERRORS)
 
 
 def services_of(request: Request) -> Services:
@@ -251,6 +251,13 @@ async def _node_in_path(node_id: Annotated[str, _Node]) -> str:
     return _text_in_path(node_id, "node_id")
 
 
+_EndUser = Path(min_length=1, max_length=ID_LENGTH, description="The person.")
+
+
+async def _end_user_in_path(end_user_id: Annotated[str, _EndUser]) -> str:
+    return _text_in_path(end_user_id, "end_user_id")
+
+
 async def _run_in_query(
     request: Request,
     run_id: Annotated[
@@ -316,6 +323,7 @@ FlowFilter = Annotated[UUID | None, Depends(_flow_in_query)]
 RunFilter = Annotated[ids.CallerId | None, Depends(_run_in_query)]
 MemoryBaseId = Annotated[SentUuid, Path(description="The UUID of the memory base.")]
 SessionNamed = Annotated[Identifier, Query(description="The session's id, chosen by the caller.")]
+EndUserId = Annotated[str, Depends(_end_user_in_path)]
 EndUserFilter = Annotated[
     Identifier | None,
     Query(description="The person that sessions or chats belong to; only what belongs to them."),

@@ -152,12 +152,6 @@ def job_in_path(asked: Asked) -> None:
         asked.limits.check_job(asked.db, asked.user_id, job_id)
 
 
-def statement_in_path(asked: Asked) -> None:
-    """A statement of the key's flows and end user."""
-    for statement_id in asked.uuids("path", "statement_id"):
-        asked.limits.check_standing_statement(asked.db, asked.user_id, statement_id)
-
-
 def named_flows(asked: Asked) -> None:
     """The list of flows, of which the route shows those of the key."""
     if asked.limits.flow_ids is None:

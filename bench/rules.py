@@ -7,7 +7,7 @@ recognize it. A sentence counts against every other rule of its part of the file
 should recognize, those that it recognizes wrongly, its precision and its recall.
 
     languages    the patterns of keyword_index/languages, over all languages or with --by-language over each
-    standing     each form of standing/forms alone, and the finder as a whole
+    standing     each form of standing_statements/forms alone, and the finder as a whole
     corrections  pairs of messages, by what the later one says; with the default model's likeness
 
 --misses prints every sentence that is judged wrongly.
@@ -26,13 +26,13 @@ from made import changes
 from made.files import FOLDER
 
 from memorybase.embedding import Embedders
+from memorybase.features.hit_corrections import pairs
+from memorybase.features.hit_corrections.marking import Likeness
+from memorybase.features.standing_statements import finder, forms
 from memorybase.keyword_index.analyzer import DETECT, analyzer
 from memorybase.keyword_index.languages import LANGUAGES, Language
 from memorybase.search import about_person
-from memorybase.search.corrections import pairs
-from memorybase.search.corrections.marking import Likeness
 from memorybase.settings import Settings
-from memorybase.standing import finder, forms
 
 RULES = FOLDER / "rules"
 PARTS = ("languages", "standing", "corrections")

@@ -7,7 +7,7 @@ run. Each part is loaded by the processes that need it: the command line loads n
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib import import_module
@@ -24,19 +24,24 @@ if TYPE_CHECKING:
     from api.web.extension import Pages
     from memorybase.calls import Call, Effect
     from memorybase.cli.extension import Commands
+    from memorybase.conversation.context import Resolved
     from memorybase.conversation.context_lines import ContextLine, LinesQuery
+    from memorybase.conversation.context_parts import ContextParts
     from memorybase.conversation.view.records import Kind
     from memorybase.deletions import Deletion
     from memorybase.events import Event
     from memorybase.import_export.lines import Item, Line
     from memorybase.memory_bases.consistency import OnProgress
     from memorybase.memory_bases.deep_check import DeepResult
-    from memorybase.models import Base, Flow, KnowledgeBase
+    from memorybase.models import Base, Flow, KnowledgeBase, Message
     from memorybase.operations.problems import Problem
     from memorybase.queries.due_steps import Condition
     from memorybase.queries.memory_bases import BaseRow
     from memorybase.queries.sessions import SessionRow
     from memorybase.queries.timestamps import Limit
+    from memorybase.search.candidates import Candidate
+    from memorybase.search.hits import Hit
+    from memorybase.search.query_parser import Question
     from memorybase.search.request import SearchRequest
     from memorybase.services import Services, Task
     from memorybase.sessions.receipts import Remainder
@@ -92,6 +97,10 @@ def _nothing(*_: object) -> tuple[()]:
     return ()
 
 
+def _none(*_: object) -> None:
+    return None
+
+
 def _no_counts(*_: object) -> Counts:
     return {}
 
@@ -126,10 +135,13 @@ class Hooks:
     on_versions_raised: Callable[[OrmSession, SessionRow, int, int], object] = _nothing
     # A memory base forgets a session's messages up to this seq.
     on_forgotten: Callable[[OrmSession, BaseRow, SessionRow, int], Counts] = _no_counts
+    of_messages: Sequence[OfMessages] = ()
     session_rows: Sequence[SessionRows] = ()
     base_tables: Sequence[type[Base]] = ()  # with memory_base_id: deleted in pages, before their memory base
     preparations: Mapping[str, SessionsStep] = field(default_factory=dict)  # by kind
     context_lines: Sequence[ContextSource] = ()
+    context_parts: Callable[[Services, OrmSession, Resolved], ContextParts] | None = None
+    before_search: Callable[[Services, SearchRequest], Comparison | None] = _none
     search_lists: Mapping[str, SearchList] = field(default_factory=dict)  # by the name of option and answer's field
     collections: Sequence[Collections] = ()
     problems: Callable[[OrmSession, UUID], Sequence[Problem]] = _nothing
@@ -177,6 +189,32 @@ class Edited:
     now: datetime
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfMessages:
+    """What a feature derives from messages, each in the transaction that stores or edits the message.
+
+    find     what a message has, by its role, content, and whether it is dialogue; a capture asks before its transaction
+    add      for new messages of a locked session: the row, what was found, and what its copy carried of it
+    replace  after an edit of the content; the caller holds the session's lock
+    copies   what copies of these messages carry of it, in types of JSON: lines of an export, and deleted messages
+    read     the same from a line of an export. Raises InvalidRequest
+
+    `field`: its name in a copy.
+    """
+
+    field: str
+    find: Callable[[Services, str, Any, bool], Any]
+    add: Callable[[OrmSession, SessionRow, Iterable[tuple[Mapping[str, Any], Any, Any]]], object]
+    replace: Callable[[OrmSession, Services, SessionRow, Message], object]
+    copies: Callable[[OrmSession, Collection[UUID]], Mapping[UUID, Sequence[Any]]]
+    read: Callable[[Line], Sequence[Any]]
+
+
+def of_messages(services: Services) -> list[OfMessages]:
+    """What all features derive from messages."""
+    return [each for hooks in services.hooks for each in hooks.of_messages]
+
+
 @dataclass(frozen=True, slots=True)
 class SessionRows:
     """Rows about a session, deleted in pages before its messages; a row that comes later must go with the session's.
@@ -194,6 +232,15 @@ class ContextSource:
     kind: Kind
     heading: str
     find: Callable[[Services, LinesQuery], Sequence[ContextLine]]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A search whose hits a feature compares. `request`: the search, with as many results as that takes; `apply`: makes
+    of its hits, best first, and of their candidates what the caller asked for."""
+
+    request: SearchRequest
+    apply: Callable[[Question, Sequence[Candidate], Sequence[Hit]], list[Hit]]
 
 
 @dataclass(frozen=True, slots=True)

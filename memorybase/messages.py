@@ -14,7 +14,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol, TypeVar
 from uuid import UUID
@@ -91,7 +91,7 @@ class NewMessage:
     parent_rule: ParentRule | None = None  # linked: its parent is null, not left out
     muted: bool = False  # these two only from an export
     pinned: bool = False
-    standing: Sequence[Mapping[str, Any]] = ()  # what people made of its standing statements; only from an export
+    of_features: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # by field; only from an export
     undefined: tuple[str, ...] = ()  # fields that are kept in the metadata, as no format defines them
 
     @property

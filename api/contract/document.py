@@ -120,7 +120,6 @@ TAGS: list[dict[str, Any]] = [
     {"name": "sessions", "description": "Sessions: list, rename, delete, and erase an end user."},
     {"name": "history", "description": "The history that a model reads, node executions, and what each run received."},
     {"name": "context", "description": "History, summary, standing statements and recalled memories in one budget."},
-    {"name": "standing statements", "description": "What end users ask for or prefer: list, correct, delete."},
     {"name": "summaries", "description": "Summaries of sessions."},
     {"name": "chat memories", "description": "Memory of a flow's Chat Memory nodes, with a log for each chat."},
     {"name": "memories", "description": "Memory bases: their settings, progress, dead letters and search weights."},

@@ -13,9 +13,8 @@ from api.operations import operation
 from api.schemas import CONFLICT
 from memorybase import ids
 from memorybase.conversation import Limits, context
-from memorybase.conversation.context import ContextRequest, RecallOptions
+from memorybase.conversation.context import ContextRequest, RecallOptions, StandingOptions
 from memorybase.conversation.session_memory.presets import PRESETS, SessionPreset
-from memorybase.conversation.standing import StandingOptions
 from memorybase.conversation.summarizers.llm import checked_name
 from memorybase.conversation.view.token_counters import counter_for
 from memorybase.search.part_weights import PartWeights

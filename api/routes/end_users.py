@@ -4,36 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends, Path, Query, Request
+from fastapi import Query
 
 from api.admission import Work
-from api.deps import FlowFilter, FlowNamed, PageDep, Reader, ServicesDep, TextQuery, Writer, keyed_router
-from api.key_limits import FLOW_IN_QUERY, Rule, flow_in, own_end_user
-from api.middleware import path_text
+from api.deps import EndUserId, FlowFilter, PageDep, Reader, ServicesDep, TextQuery, Writer, keyed_router
+from api.key_limits import FLOW_IN_QUERY, Rule, own_end_user
 from api.operations import operation
-from memorybase import messages
 from memorybase.database.paging import Page
-from memorybase.models import ID_LENGTH
 from memorybase.queries.end_users import EndUserOrder
 from memorybase.read_models import end_users
-from memorybase.read_models.end_users import EndUserDetails, EndUserView, ProfileView
+from memorybase.read_models.end_users import EndUserDetails, EndUserView
 from memorybase.sessions import edits
 from memorybase.sessions.receipts import ErasureReceipt
-from memorybase.standing.profile import MAX_ITEMS
 
 router = keyed_router("sessions")
-
-
-async def _end_user_in_path(
-    _request: Request,
-    end_user_id: Annotated[str, Path(min_length=1, max_length=ID_LENGTH, description="The person.")],
-) -> str:
-    decoded = path_text(end_user_id)
-    messages.check_json(decoded, "end_user_id")
-    return decoded
-
-
-EndUserId = Annotated[str, Depends(_end_user_in_path)]
 
 
 @router.get("/end-users")
@@ -55,19 +39,6 @@ def list_end_users(
 def get_end_user(end_user_id: EndUserId, services: ServicesDep, caller: Reader) -> EndUserDetails:
     """Read how much is stored of an end user, by kind."""
     return end_users.get_end_user(services, caller.user_id, end_user_id)
-
-
-@router.get("/end-users/{end_user_id}/profile")
-@operation(limits=Rule([flow_in("query")], [own_end_user]))
-def get_end_user_profile(
-    end_user_id: EndUserId,
-    services: ServicesDep,
-    caller: Reader,
-    flow_id: FlowNamed,
-    limit: Annotated[int, Query(ge=1, le=MAX_ITEMS, description=f"Maximum items to return. At most {MAX_ITEMS}.")] = 50,
-) -> ProfileView:
-    """Read what an end user said about themselves in a flow: what is pinned, wished, repeated or said of themselves."""
-    return end_users.get_profile(services, caller.user_id, flow_id, end_user_id, limit=limit)
 
 
 @router.delete("/end-users/{end_user_id}")

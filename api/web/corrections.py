@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
-from memorybase.search.corrections import marking
+from memorybase.search import corrections
 from memorybase.search.hits import Hit
 
 
@@ -24,8 +24,8 @@ class Note:
 def notes(hit: Hit, listed: Collection[UUID]) -> list[Note]:
     """What the result corrects, then what corrects it; empty for most."""
     found = [
-        (hit.corrects, marking.text_of_later, "Earlier message"),
-        (hit.corrected_by, marking.text_of_earlier, "Later message"),
+        (hit.corrects, corrections.text_of_later, "Earlier message"),
+        (hit.corrected_by, corrections.text_of_earlier, "Later message"),
     ]
     return [
         Note(text(each), link, each.message_id, _icon(each.kind), each.message_id in listed)

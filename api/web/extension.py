@@ -61,6 +61,14 @@ class ResultForm:
 
 
 @dataclass(frozen=True, slots=True)
+class PersonCard:
+    """What a person's page shows of them: `read` by their id, which `template` gets as `stored`."""
+
+    read: Callable[[Services, UUID, str], Any]
+    template: str
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryCheck:
     """Before changed settings of a memory are saved: `count` says what they would delete, which `template` shows as
     `counted` to be confirmed; None if nothing."""
@@ -72,14 +80,17 @@ class MemoryCheck:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pages:
     """`tab`: the name and the label of a tab in the settings, whose page is /settings/NAME. `session_note`: what a
-    session's page says of it, by its flow and id, or nothing. Templates and static files are in the feature's folders
-    templates/ and static/."""
+    session's page says of it, by its flow and id, or nothing. `session_link`: the label and the path of a page about
+    the session, which gets `flow` and `session`. Templates and static files are in the feature's folders templates/ and
+    static/."""
 
     router: APIRouter
     tab: tuple[str, str] | None = None
     memory_tab: MemoryTab | None = None
     memory_check: MemoryCheck | None = None
     session_note: Callable[[Visit, UUID, str], Awaitable[str]] | None = None
+    session_link: tuple[str, str] | None = None
+    person_card: PersonCard | None = None
     result_form: ResultForm | None = None
     problems: Mapping[ProblemKind, ProblemPage] = field(default_factory=dict)
 
@@ -107,6 +118,14 @@ async def session_notes(visit: Visit, flow_id: UUID, session_id: str) -> list[st
     """What features say of a session."""
     asked = [pages.session_note for pages in pages_of_features().values() if pages.session_note is not None]
     return [note for ask in asked if (note := await ask(visit, flow_id, session_id))]
+
+
+def session_links() -> list[tuple[str, str]]:
+    return [pages.session_link for pages in pages_of_features().values() if pages.session_link is not None]
+
+
+def person_cards() -> list[PersonCard]:
+    return [pages.person_card for pages in pages_of_features().values() if pages.person_card is not None]
 
 
 def result_forms() -> list[ResultForm]:

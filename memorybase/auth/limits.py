@@ -58,13 +58,6 @@ class KeyLimits:
             raise not_found("job", job_id)
         self.check_end_user(found.end_user_id, "job", job_id)
 
-    def check_standing_statement(self, db: OrmSession, user_id: UUID, statement_id: UUID) -> None:
-        """Its flow, and its end user."""
-        found = key_limits.owner_of_standing_statement(db, user_id, statement_id)
-        if found is None or (self.flow_ids is not None and found.flow_id not in self.flow_ids):
-            raise not_found("standing statement", statement_id)
-        self.check_end_user(found.end_user_id, "standing statement", statement_id)
-
     def check_session(self, db: OrmSession, flow_id: UUID, session_id: str, *, uses: bool = False) -> None:
         """A session that does not exist is nobody's yet. With `uses`, the memory that models were given for it belongs
         to those for whom it was asked."""

@@ -176,11 +176,11 @@ def _why_first(hit: models.Hit) -> list[str]:
 
 def _corrections(hit: models.Hit) -> list[str]:
     """A line about each message that the hit corrects, or that corrects it."""
-    from memorybase.search.corrections import marking
+    from memorybase.search import corrections
 
     lines = []
     if hit.corrects is not None:
-        lines.append(marking.text_of_later(hit.corrects))
+        lines.append(corrections.text_of_later(hit.corrects))
     if hit.corrected_by is not None:
-        lines.append(marking.text_of_earlier(hit.corrected_by))
+        lines.append(corrections.text_of_earlier(hit.corrected_by))
     return [f"[dim]{escape(line)}[/dim]" for line in lines]

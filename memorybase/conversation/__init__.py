@@ -1,7 +1,7 @@
 """Conversation memory: the messages that a model reads on its next turn.
 
     context          POST /context: summary, standing statements, recalled memories and history within one budget
-    standing         the end user's standing statements as one message of a context
+    context_parts, context_lines   what features add to it
     view/            build_view, the pure engine: records in, a view out; no SQL, HTTP, clock or model
     history/         POST /history: the newest turns of a conversation or of one node, and node executions
     session_memory/  presets and summaries of captured sessions (FlowX)

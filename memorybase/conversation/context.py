@@ -28,23 +28,22 @@ from memorybase import caveats, errors, time_zones
 from memorybase.caveats import Caveat
 from memorybase.conversation import Record, TokenCounter, View
 from memorybase.conversation.context_lines import AddedLines, LinesQuery, ShownLines
+from memorybase.conversation.context_parts import ContextParts, Part
 from memorybase.conversation.context_report import LISTS_OF_FEATURES, ContextReport, Recalled, Searched, spent_on
 from memorybase.conversation.memory_use.provenance import ViewOrigin
 from memorybase.conversation.memory_use.record import record_use
-from memorybase.conversation.profile import NO_PROFILE, Profile, ProfilePart
 from memorybase.conversation.session_memory.presets import TOKEN_BUFFER, SessionPreset
 from memorybase.conversation.session_memory.session_view import ModelCall, SessionHistory, SessionMemory
 from memorybase.conversation.session_memory.summaries import SummaryKey, SummaryState, request_if_needed, stored_summary
-from memorybase.conversation.standing import Standing, StandingOptions, StandingPart
 from memorybase.conversation.summarizers.llm import names
 from memorybase.conversation.view.build import Draft
 from memorybase.conversation.view.token_counters import default_counter
 from memorybase.conversation.view.tokens import ESTIMATE
 from memorybase.ids import CallerId
-from memorybase.queries import caller_ids, flows, memory_bases, messages, sessions, standing_statements
+from memorybase.queries import caller_ids, flows, memory_bases, messages, sessions
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.quotas.charges import charge_search
-from memorybase.search import about_person, bands, search
+from memorybase.search import bands, search
 from memorybase.search import request as search_request
 from memorybase.search.hits import turns_around
 from memorybase.search.part_weights import PartWeights
@@ -52,7 +51,6 @@ from memorybase.search.request import Mode, SearchRequest
 from memorybase.search.search import SearchResults, why_nothing
 from memorybase.search.token_budget import Memory, Packer
 from memorybase.services import Services
-from memorybase.standing import profile, statements
 from memorybase.telemetry import get_logger
 from memorybase.vectors.search import MAX_TOP_K, cut_query
 
@@ -97,6 +95,14 @@ class RecallOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StandingOptions:
+    """Whether a context contains standing statements; None: as the flow says. `share`: of the budget, at most."""
+
+    include: bool | None = None
+    share: float = 0.15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRequest:
     """A request for a session's context. Without a query nothing is recalled. The thread ends at `leaf_id`, else at the
     run's newest message, else at the session's. Days are of `time_zone`, by default the flow's. `profile`: whether it
@@ -128,14 +134,15 @@ def build_context(services: Services, user_id: UUID, request: ContextRequest) ->
     with services.database.reading() as db:
         resolved = _resolved(db, user_id, request)
         request = resolved.request
-        standing = _standing(db, resolved)
-        person = _profile(services, db, resolved)
+        before = _parts_of_features(services, db, resolved)
         summary = _stored_summary(services, db, request)
         history = _history(db, resolved, summary)
-    shown = history.shown(max(resolved.share, person.share) + standing.within(request.token_budget).tokens)
-    searches = resolved.searched is not None and not person.answers
+    held = before.standing.within(request.token_budget).tokens
+    shown = history.shown(max(resolved.share, before.profile.share) + held)
+    searches = resolved.searched is not None and not before.profile.answers
     found = _recall(services, user_id, resolved, shown.draft) if searches else _NO_CANDIDATES
-    parts = _fill(resolved, history, shown, standing, replace(found, profile=person.nearest_first(found.message_ids)))
+    before = replace(before, profile=before.profile.nearest_first(found.message_ids))
+    parts = _fill(resolved, history, shown, before, found)
     view = _with_report(parts, found, resolved)
     request_if_needed(services, summary, parts.session.expired)
     if request.use_memory and resolved.run_id is not None and request.node_id is not None:
@@ -154,7 +161,7 @@ def build_context(services: Services, user_id: UUID, request: ContextRequest) ->
 
 
 @dataclass(frozen=True, slots=True)
-class _Resolved:
+class Resolved:
     """The request with its scope decided and its ids resolved, the session's end user, and where memories are
     searched. `in_run`: the messages of the current run."""
 
@@ -172,7 +179,7 @@ class _Resolved:
         return 0 if self.searched is None else int(self.request.token_budget * self.request.recall.share)
 
 
-def _resolved(db: OrmSession, user_id: UUID, request: ContextRequest) -> _Resolved:
+def _resolved(db: OrmSession, user_id: UUID, request: ContextRequest) -> Resolved:
     """Decide where the context is built. Two people's memories must never mix: in a flow that knows end users, a caller
     who names none recalls from the own session only, unless the call says otherwise."""
     check_flow(db, user_id, request.flow_id)
@@ -206,42 +213,16 @@ def _resolved(db: OrmSession, user_id: UUID, request: ContextRequest) -> _Resolv
         in_run = frozenset(messages.ids_of_run(db, run_id))
     time_zone = time_zones.checked(request.time_zone) or flows.time_zone(db, request.flow_id)
     request = replace(request, time_zone=time_zone, recall=replace(request.recall, scope=scope))
-    return _Resolved(request, leaf_id, run_id, end_user_id, searched, tuple(warnings), in_run)
+    return Resolved(request, leaf_id, run_id, end_user_id, searched, tuple(warnings), in_run)
 
 
 def _row_id(db: OrmSession, flow_id: UUID, given: UUID | CallerId | None) -> UUID | None:
     return caller_ids.in_flow(db, flow_id, given) if isinstance(given, CallerId) else given
 
 
-def _standing(db: OrmSession, resolved: _Resolved) -> Standing:
-    """The statements that the context may contain; none unless the call wants them, or it leaves that to the flow and
-    the flow does."""
-    request, options = resolved.request, resolved.request.standing
-    if options.include is False or not request.use_memory or not options.share:
-        return Standing()
-    if options.include is None and not standing_statements.adds_to_contexts(db, request.flow_id):
-        return Standing()
-    whole_flow = request.recall.scope == "flow"
-    ranked = statements.for_context(
-        db, request.flow_id, request.session_id, resolved.end_user_id, whole_flow=whole_flow, query=request.query
-    )
-    return Standing(ranked, options.share, request.counter)
-
-
-def _profile(services: Services, db: OrmSession, resolved: _Resolved) -> Profile:
-    """The profile that the context may contain: in half of the memories' share, or in all of it if the query asks for
-    all of it. Then memories found by the words of that question would be noise."""
-    request, recall = resolved.request, resolved.request.recall
-    asked = about_person.asked(request.query or "", services.settings.keyword_language)
-    if not request.use_memory or not (asked if request.profile is None else request.profile):
-        return NO_PROFILE
-    owner = statements.owner_of(
-        db, request.flow_id, request.session_id, resolved.end_user_id, whole_flow=recall.scope == "flow"
-    )
-    items = [] if owner is None else profile.of_person(db, owner, since=recall.since, until=recall.until)
-    items = [item for item in items if resolved.in_run.isdisjoint(item.sources)]
-    share = int(request.token_budget * recall.share / (1 if asked == "all" else 2)) if items else 0
-    return Profile(items, share, asked, request.counter)
+def _parts_of_features(services: Services, db: OrmSession, resolved: Resolved) -> ContextParts:
+    ask = (hooks.context_parts for hooks in services.hooks if hooks.context_parts is not None)
+    return next((parts(services, db, resolved) for parts in ask), ContextParts())
 
 
 def _stored_summary(services: Services, db: OrmSession, request: ContextRequest) -> SummaryState:
@@ -255,7 +236,7 @@ def _stored_summary(services: Services, db: OrmSession, request: ContextRequest)
     return stored_summary(db, key) if request.preset.summary else SummaryState(key)
 
 
-def _history(db: OrmSession, resolved: _Resolved, summary: SummaryState) -> SessionHistory:
+def _history(db: OrmSession, resolved: Resolved, summary: SummaryState) -> SessionHistory:
     request = resolved.request
     call = ModelCall(
         token_budget=request.token_budget,
@@ -280,8 +261,8 @@ class _Parts:
     """The parts of a context, each within its share of the budget."""
 
     session: SessionMemory
-    standing: StandingPart
-    profile: ProfilePart
+    standing: Part
+    profile: Part
     added: tuple[ShownLines, ...]
     recalled: _RecallPart
 
@@ -299,36 +280,36 @@ class _Parts:
 
 
 def _fill(
-    resolved: _Resolved, history: SessionHistory, shown: SessionMemory, standing: Standing, found: _Candidates
+    resolved: Resolved, history: SessionHistory, shown: SessionMemory, before: ContextParts, found: _Candidates
 ) -> _Parts:
     """The session, the statements, the profile, the lines of features and the memories within the budget.
 
     `shown` is the history with the others' share reserved; they are packed into the share and what the history left. If
     they need less than their share, the history is cut again with the rest.
     """
-    budget, share = resolved.request.token_budget, max(resolved.share, found.profile.share)
-    held, needed = standing.within(budget).tokens, share
-    parts = _packed(budget, share, shown, standing, found)
+    budget, share = resolved.request.token_budget, max(resolved.share, before.profile.share)
+    held, needed = before.standing.within(budget).tokens, share
+    parts = _packed(budget, share, shown, before, found)
     if parts.found_tokens < share or parts.standing.tokens < held:
         # More history may show more of the statements, but never fewer: what is reserved now is enough.
         held, needed = parts.standing.tokens, min(share, parts.found_tokens)
-        parts = _packed(budget, share, history.shown(held + needed), standing, found)
+        parts = _packed(budget, share, history.shown(held + needed), before, found)
     return replace(parts, session=history.shown(held + needed, parts.inserts)) if parts.inserts else parts
 
 
-def _packed(budget: int, share: int, shown: SessionMemory, standing: Standing, found: _Candidates) -> _Parts:
+def _packed(budget: int, share: int, shown: SessionMemory, before: ContextParts, found: _Candidates) -> _Parts:
     """The statements, the profile, the lines of features and the memories that fit next to this history."""
-    said = standing.within(budget, shown=shown.draft.report.kept)
-    told = found.profile.within(share, shown=shown.draft.report.kept)
+    said = before.standing.within(budget, shown=shown.draft.report.kept)
+    told = before.profile.within(share, shown=shown.draft.report.kept)
     added = found.added_within(share - told.tokens)
     left = budget - said.tokens - told.tokens - sum(each.tokens for each in added)
     return _Parts(shown, said, told, added, found.within(left, shown.draft, without=told.message_ids))
 
 
-def _with_report(parts: _Parts, found: _Candidates, resolved: _Resolved) -> View:
+def _with_report(parts: _Parts, found: _Candidates, resolved: Resolved) -> View:
     view = parts.session.view
     of_view = {field.name: getattr(view.report, field.name) for field in fields(view.report)}
-    recalled = parts.profile.recalled() + tuple(
+    recalled = parts.profile.reported + tuple(
         Recalled(
             message_id=str(turn.message_id),
             score=turn.score,
@@ -342,7 +323,7 @@ def _with_report(parts: _Parts, found: _Candidates, resolved: _Resolved) -> View
         **of_view | {"degraded": (*found.degraded, *view.report.degraded)},
         recalled=recalled,
         below_min_score=found.below_min_score,
-        standing=parts.standing.uses(),
+        standing=parts.standing.reported,
         **added,
         spent=spent_on(view.sources, resolved.request.token_budget),
         searched=resolved.searched,
@@ -362,8 +343,7 @@ class _RecallPart:
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """The results of a search, and the profile, to be packed into any budget. `excluded`: messages of the current
-    run."""
+    """The results of a search, to be packed into any budget. `excluded`: messages of the current run."""
 
     counter: TokenCounter
     packer: Packer | None = None
@@ -373,7 +353,6 @@ class _Candidates:
     below_min_score: int = 0
     warnings: tuple[Caveat, ...] = ()
     message_ids: Sequence[UUID] = ()  # of all that the search found, best first
-    profile: Profile = NO_PROFILE
     zone: tzinfo = UTC
 
     def added_within(self, share: int) -> tuple[ShownLines, ...]:
@@ -404,7 +383,7 @@ class _Candidates:
 _NO_CANDIDATES = _Candidates(ESTIMATE)
 
 
-def _recall(services: Services, user_id: UUID, resolved: _Resolved, history: Draft) -> _Candidates:
+def _recall(services: Services, user_id: UUID, resolved: Resolved, history: Draft) -> _Candidates:
     """Search for what the history does not show."""
     request = resolved.request
     query = _search_request(resolved, resolved.in_run.union(map(UUID, history.report.kept)))
@@ -433,7 +412,7 @@ def _recall(services: Services, user_id: UUID, resolved: _Resolved, history: Dra
     return _Candidates(request.counter, packer, resolved.in_run, added, degraded, below, warnings, ids, zone=zone)
 
 
-def _lines_of_features(services: Services, resolved: _Resolved) -> Iterator[AddedLines]:
+def _lines_of_features(services: Services, resolved: Resolved) -> Iterator[AddedLines]:
     """What the call wants of them about the query, of the same sessions as the memories."""
     request = resolved.request
     asked = LinesQuery(
@@ -450,7 +429,7 @@ def _lines_of_features(services: Services, resolved: _Resolved) -> Iterator[Adde
             yield AddedLines(source, source.find(services, asked))
 
 
-def _search_request(resolved: _Resolved, excluded: Collection[UUID]) -> SearchRequest:
+def _search_request(resolved: Resolved, excluded: Collection[UUID]) -> SearchRequest:
     request = resolved.request
     return SearchRequest(
         query=request.query or "",

@@ -11,7 +11,6 @@ from uuid import UUID
 from pydantic import Field
 
 from memorybase.caveats import Caveat
-from memorybase.conversation.standing import StandingUse
 from memorybase.conversation.view.build import Report, Source
 
 Searched = Literal["end_user", "session", "flow"]
@@ -70,6 +69,16 @@ class RecalledFact:
     fact_id: Annotated[UUID, Field(description="The fact.")]
     score: Annotated[float, Field(description="How much it has to do with the question, from 0 to 1.")]
     source_message_ids: Annotated[tuple[UUID, ...], Field(description="The messages that it rests on.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingUse:
+    """A standing statement in a context."""
+
+    id: Annotated[str, Field(description="The UUID of the standing statement.")]
+    message_id: Annotated[str, Field(description="The message that states it.")]
+    kind: Annotated[str, Field(description="`instruction` or `preference`.")]
+    own_words: Annotated[bool, Field(description="Whether a person wrote the text in the place of what was found.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,9 +17,11 @@ EXTENSIONS = (
     Extension("dify", ("hooks", "routes")),
     Extension("documents", ("hooks", "routes", "page")),
     Extension("facts", ("hooks", "routes", "page")),
+    Extension("hit_corrections", ("hooks",)),
     Extension("lab", ("hooks", "routes", "page", "commands")),
     Extension("memory_map", ("hooks", "routes", "page")),
     Extension("splox", ("hooks", "routes")),
+    Extension("standing_statements", ("hooks", "routes", "page", "commands")),
     Extension("trace_capture", ("routes",)),
     Extension("webhooks", ("hooks", "routes", "page", "commands")),
 )

@@ -7,13 +7,14 @@ the type `end`: without it the export is incomplete.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from memorybase import __version__
 from memorybase.database import clock
+from memorybase.extension import of_messages
 from memorybase.import_export import lines, node_memory
 from memorybase.import_export.lines import columns, pages, written
 from memorybase.messages import STORED_AS_SENT
@@ -22,7 +23,6 @@ from memorybase.queries import exports
 from memorybase.queries.exports import ExportedMessage
 from memorybase.queries.ownership import resolve_flow
 from memorybase.services import Services
-from memorybase.standing.index import changes_of
 
 FORMAT = 1
 
@@ -115,14 +115,15 @@ def _session_lines(services: Services, flow: Flow, session: Session, counts: Cou
     times = columns(session, "created_at", "last_captured_at")
     yield written("session", **where, metadata=session.meta, **times)
     written_runs: set[UUID] = set()
-    for page, runs, standing in _message_pages(services, session):
+    for page, runs, of_features in _message_pages(services, session):
         for exported in page:
             run = runs.get(exported.message.run_id)
             if run is not None and run.id not in written_runs:
                 written_runs.add(run.id)
                 yield _run_line(run, where, counts)
             counts["messages"] += 1
-            yield _message_line(exported, run, where, standing.get(exported.message.id))
+            copied = {name: copies.get(exported.message.id, []) for name, copies in of_features.items()}
+            yield _message_line(exported, run, where, copied)
     for run in _empty_runs(services, session):
         yield _run_line(run, where, counts)
     yield from node_memory.session_lines(services, flow, session, where, counts)
@@ -130,15 +131,16 @@ def _session_lines(services: Services, flow: Flow, session: Session, counts: Cou
 
 def _message_pages(
     services: Services, session: Session
-) -> Iterator[tuple[list[ExportedMessage], dict[UUID, Run], dict[UUID, list[dict[str, Any]]]]]:
-    """Pages of messages, their runs, and what people made of their standing statements."""
+) -> Iterator[tuple[list[ExportedMessage], dict[UUID, Run], dict[str, Mapping[UUID, Sequence[Any]]]]]:
+    """Pages of messages, their runs, and by field what copies carry for features."""
     seq = 0
     while True:
         with services.database.reading() as db:
             page = exports.messages_after(db, session.id, seq, limit=lines.PAGE)
             runs = exports.runs_of_ids(db, {exported.message.run_id for exported in page})
-            standing = changes_of(db, [exported.message.id for exported in page])
-        yield page, runs, standing
+            ids = [exported.message.id for exported in page]
+            of_features = {each.field: each.copies(db, ids) for each in of_messages(services)}
+        yield page, runs, of_features
         if len(page) < lines.PAGE:
             return
         seq = page[-1].message.seq
@@ -155,7 +157,7 @@ def _run_line(run: Run, where: dict[str, Any], counts: Counter[str]) -> bytes:
 
 
 def _message_line(
-    exported: ExportedMessage, run: Run | None, where: dict[str, Any], standing: list[dict[str, Any]] | None
+    exported: ExportedMessage, run: Run | None, where: dict[str, Any], of_features: dict[str, Sequence[Any]]
 ) -> bytes:
     message: Message = exported.message
     return written(
@@ -166,5 +168,5 @@ def _message_line(
         parent_external_id=exported.parent_external_id,
         **columns(message, *_MESSAGE_FIELDS),
         metadata=message.meta,
-        standing=standing or [],
+        **of_features,
     )

@@ -7,14 +7,16 @@ new.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from functools import partial
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import Field
 
 from memorybase import errors, messages
+from memorybase.extension import OfMessages, of_messages
 from memorybase.ids import CallerId
 from memorybase.import_export import node_memory
 from memorybase.import_export.exporter import FORMAT
@@ -28,9 +30,6 @@ from memorybase.queries import sessions as session_queries
 from memorybase.queries.ownership import check_flow
 from memorybase.services import Services
 from memorybase.sessions import flows as session_flows
-
-if TYPE_CHECKING:
-    from memorybase.extension import ReadLine
 
 OnConflict = Literal["error", "keep", "update"]
 
@@ -96,6 +95,7 @@ class _Capture:
 
 
 _Item = _Flow | _Session | _Capture | Execution | Use | Item
+_Readers = dict[str, Callable[[Line], _Item | None]]  # by the type of a line
 # A transaction of this many messages is still short: on SQLite it keeps all other writers waiting.
 CAPTURED_AT_ONCE = 50
 
@@ -107,7 +107,8 @@ def import_lines(services: Services, user_id: UUID, body: bytes, *, on_conflict:
     `details.messages`, what was stored before that line.
     """
     lines = list(_lines(body))
-    readers = {kind: read for hooks in services.hooks for each in hooks.lines for kind, read in each.read.items()}
+    readers: _Readers = {"message": partial(_read_message, of_messages(services))}
+    readers |= {kind: read for hooks in services.hooks for each in hooks.lines for kind, read in each.read.items()}
     items = [item for number, line in lines if (item := _read_line(readers, user_id, number, line)) is not None]
     answer = ImportAnswer(lines=len(lines))
     try:
@@ -127,7 +128,7 @@ def import_lines(services: Services, user_id: UUID, body: bytes, *, on_conflict:
     return answer
 
 
-def _read_line(readers: Mapping[str, ReadLine], user_id: UUID, number: int, line: dict[str, Any]) -> _Item | None:
+def _read_line(readers: _Readers, user_id: UUID, number: int, line: dict[str, Any]) -> _Item | None:
     try:
         return _read(readers, user_id, number, line)
     except errors.InvalidRequest as error:
@@ -148,7 +149,7 @@ def _lines(body: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, value
 
 
-def _read(readers: Mapping[str, ReadLine], user_id: UUID, number: int, line: dict[str, Any]) -> _Item | None:
+def _read(readers: _Readers, user_id: UUID, number: int, line: dict[str, Any]) -> _Item | None:
     kind, reader = line.get("type"), Line(user_id, number, line)
     if kind == "export":
         if line.get("format") != FORMAT:
@@ -173,11 +174,13 @@ def _read_captured(reader: Line) -> _Flow | _Session | _Capture:
         return _Session(number, reader.session_ref(), reader.metadata())
     if kind == "run":
         return _Capture(number, reader.session_ref(), reader.identity("run", "id", "external_id"), [], is_run=True)
-    if kind == "message":
-        message = reader.message()
-        run = reader.identity("run", "run_id", "run_external_id")
-        return _Capture(number, reader.session_ref(), run, [message], is_run=False)
     raise errors.InvalidRequest("type must be a line type of an export", field=f"line {number}.type")
+
+
+def _read_message(of_features: Sequence[OfMessages], line: Line) -> _Capture:
+    message = line.message(of_features)
+    run = line.identity("run", "run_id", "run_external_id")
+    return _Capture(line.number, line.session_ref(), run, [message], is_run=False)
 
 
 def _joined(items: Sequence[_Item], limit: int) -> Iterator[_Item]:

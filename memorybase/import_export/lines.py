@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from operator import attrgetter
@@ -15,15 +15,14 @@ from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors, messages
+from memorybase.extension import OfMessages
 from memorybase.ids import CallerId, IdKind
 from memorybase.messages import STORED_AS_SENT, NewMessage, ParentRule
-from memorybase.models import ID_LENGTH, NAME_LENGTH, Chat, ChatMemory, Flow, MemoryUse, NodeExecution, Run, Session
+from memorybase.models import ID_LENGTH, Chat, ChatMemory, Flow, MemoryUse, NodeExecution, Run, Session
 from memorybase.services import Services
-from memorybase.standing.finder import MAX_CHARS, Kind
 
 Row = TypeVar("Row", Chat, ChatMemory, Flow, MemoryUse, NodeExecution, Run, Session)
 
-MAX_STANDING_CHARS = MAX_CHARS + 2  # a statement, and the mark of a cut one
 PAGE = 100  # rows per read, because a message may have megabytes
 
 _MESSAGE_FIELDS = (*STORED_AS_SENT, "timestamp")
@@ -90,7 +89,7 @@ class Line:
             raise errors.InvalidRequest("id must be a string", field=f"line {self.number}.id")
         return raw
 
-    def message(self) -> NewMessage:
+    def message(self, of_features: Sequence[OfMessages]) -> NewMessage:
         where = f"line {self.number}"
         raw = self.raw_message()
         raw["parent_message_id"] = self.values.get("parent_external_id") or self.values.get("parent_message_id")
@@ -101,19 +100,13 @@ class Line:
             parent_rule=rule if rule in get_args(ParentRule) else None,
             muted=self.flag("muted"),
             pinned=self.flag("pinned"),
-            standing=self.standing_changes(),
+            of_features={each.field: each.read(self) for each in of_features},
         )
         size = messages.message_bytes(message)
         if size > messages.MAX_MESSAGE_BYTES:
             text = f"the message must have at most {messages.MAX_MESSAGE_BYTES} bytes (got {size})"
             raise errors.InvalidRequest(text, field=where, value=size, limit=messages.MAX_MESSAGE_BYTES)
         return message
-
-    def standing_changes(self) -> list[dict[str, Any]]:
-        """Changes that people made to a message's standing statements."""
-        if self.values.get("standing") is None:
-            return []
-        return [_standing_change(replace(self, values=change)) for change in self.objects("standing")]
 
     def flag(self, name: str) -> bool:
         value = self.values.get(name) or False
@@ -148,25 +141,6 @@ class Line:
             raise errors.InvalidRequest(f"{name} must be an object", field=where)
         messages.check_json(value, where)
         return value
-
-
-def _standing_change(line: Line) -> dict[str, Any]:
-    kind = line.values.get("kind")
-    if kind not in get_args(Kind):
-        where = f"line {line.number}.standing.kind"
-        raise errors.InvalidRequest(f"kind must be one of {', '.join(get_args(Kind))}", field=where, value=str(kind))
-
-    def given(name: str) -> bool:
-        return line.values.get(name) is not None
-
-    return {
-        "kind": kind,
-        "found": line.text("found", MAX_STANDING_CHARS),
-        "edited": line.text("edited", MAX_STANDING_CHARS) if given("edited") else None,
-        "deleted_at": line.time("deleted_at").isoformat() if given("deleted_at") else None,
-        "changed_by": line.text("changed_by", NAME_LENGTH) if given("changed_by") else None,
-        "changed_at": line.time("changed_at").isoformat(),
-    }
 
 
 class Item(ABC):

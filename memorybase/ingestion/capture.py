@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors, metrics, tracing
 from memorybase.database import clock, engine
 from memorybase.described import ExternalId, Id, Seq
+from memorybase.extension import of_messages
 from memorybase.ids import CallerId, check_id
 from memorybase.ingestion import edit, idempotency
 from memorybase.ingestion.idempotency import Placed
@@ -32,7 +33,6 @@ from memorybase.queries.sessions import SessionRow
 from memorybase.quotas.bounds import Caller
 from memorybase.quotas.charges import charge_messages, charged
 from memorybase.services import Services
-from memorybase.standing import index as standing
 from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
@@ -149,7 +149,7 @@ def _store(services: Services, post: _Post, caller: Caller, *, look_up_all: bool
             db, session, post.messages, runs, on_conflict=request.on_conflict, look_up_all=look_up_all
         )
         new = [each for each in placed if each.state == "new"]
-        _insert(db, session, new, now)
+        _insert(db, services, session, new, now)
         edit.update_changed(db, services, bases, session, placed, now, by=request.by)
         if session != as_opened:
             sessions.save(db, session)
@@ -169,7 +169,7 @@ def _store(services: Services, post: _Post, caller: Caller, *, look_up_all: bool
     )
 
 
-def _insert(db: OrmSession, session: SessionRow, new: Sequence[Placed], now: datetime) -> None:
+def _insert(db: OrmSession, services: Services, session: SessionRow, new: Sequence[Placed], now: datetime) -> None:
     """Store and index the new messages of a locked session."""
     stored = [(_row(each, session, now), each) for each in new]
     message_queries.insert_messages(db, [row for row, _ in stored])
@@ -181,11 +181,8 @@ def _insert(db: OrmSession, session: SessionRow, new: Sequence[Placed], now: dat
         session.last_captured_at = now
         session.deleted_at = None
     index.add(db, session, [(row, each.prepared.document) for row, each in stored])
-    standing.add(
-        db,
-        session,
-        [(row, each.prepared.statements, each.prepared.message.standing) for row, each in stored],
-    )
+    for derived in of_messages(services):
+        derived.add(db, session, [(row, *each.prepared.derived[derived.field]) for row, each in stored])
     deleted_messages.delete(db, session.flow_id, [each.id for each in new if each.version > 1])
     deleted_messages.allow(db, session.flow_id, [each.restores for each in new if each.restores is not None])
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
+from memorybase.extension import of_messages
 from memorybase.ingestion import scheduler
 from memorybase.ingestion.idempotency import Placed
 from memorybase.keyword_index import index
@@ -23,7 +24,6 @@ from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.message_changes import NOBODY, Attribution
 from memorybase.queries.sessions import SessionRow
 from memorybase.services import Services
-from memorybase.standing import index as standing
 
 _CHANGED = ("content", "files", "tool_calls", "tool_call_id", "name", "status")
 
@@ -88,7 +88,8 @@ def apply_edit(
     if "content" in changes:
         message.text_bytes = text_bytes(message.content)
         index.replace(db, services, session, message)
-        standing.replace(db, services, session, message)
+        for each in of_messages(services):
+            each.replace(db, services, session, message)
         summaries.mark_edited(db, message.flow_id, message.session_id, message.seq, now)
     db.flush()
     return scheduler.mark_edited(db, services, bases, session.session_id, message.seq, now)

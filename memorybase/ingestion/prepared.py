@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from memorybase.extension import OfMessages, of_messages
 from memorybase.ids import CallerId
 from memorybase.keyword_index import index
 from memorybase.keyword_index.analyzer import Document
 from memorybase.messages import STORED_AS_SENT, NewMessage, message_fingerprint, text_bytes
 from memorybase.services import Services
-from memorybase.standing import index as standing
-from memorybase.standing.finder import Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +24,26 @@ class Prepared:
     run: CallerId | None  # None: the request names no run
     fingerprint: bytes
     document: Document
-    statements: Sequence[Statement]
+    derived: Mapping[str, tuple[Any, Sequence[Any]]]  # by field: what a feature finds in it, and what its copy carried
     columns: dict[str, Any]  # of its row, if it is new
 
 
 def prepare_all(services: Services, messages: Iterable[tuple[NewMessage, CallerId | None]]) -> list[Prepared]:
     """The messages of a capture, each with its run."""
-    numbers = count()
+    numbers, of_features = count(), of_messages(services)
     return [
-        _prepare(services, message, next(numbers) if message.id is None else message.id, run)
+        _prepare(services, of_features, message, next(numbers) if message.id is None else message.id, run)
         for message, run in messages
     ]
 
 
-def _prepare(services: Services, message: NewMessage, key: CallerId | int, run: CallerId | None) -> Prepared:
+def _prepare(
+    services: Services,
+    of_features: Sequence[OfMessages],
+    message: NewMessage,
+    key: CallerId | int,
+    run: CallerId | None,
+) -> Prepared:
     fingerprint = message_fingerprint(message)
     document = index.analyze(services, message.role, message.content)
     columns = {
@@ -51,5 +56,11 @@ def _prepare(services: Services, message: NewMessage, key: CallerId | int, run: 
         "muted": message.muted,
         "pinned": message.pinned,
     }
-    statements = standing.find(services, message.role, message.content, is_dialogue=message.is_dialogue)
-    return Prepared(message, key, run, fingerprint, document, statements, columns)
+    derived = {
+        each.field: (
+            each.find(services, message.role, message.content, message.is_dialogue),
+            message.of_features.get(each.field, ()),
+        )
+        for each in of_features
+    }
+    return Prepared(message, key, run, fingerprint, document, derived, columns)

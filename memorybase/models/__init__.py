@@ -7,7 +7,6 @@
     jobs           ingestion jobs, the ledger, token vectors, dead letters, heartbeats, what endpoints were asked for
     knowledge      knowledge bases
     labels         which found messages are right for a question
-    standing       standing statements: instructions and preferences of end users
     receipts       how much was deleted
     quotas         how much of each quota is in use
     chat_memories, node_memory, summaries   conversation memory
@@ -63,7 +62,6 @@ from memorybase.models.sessions import (
     Speaker,
     SpokenLanguage,
 )
-from memorybase.models.standing import StandingStatement
 from memorybase.models.summaries import SessionSummary
 
 __all__ = [
@@ -122,7 +120,6 @@ __all__ = [
     "SessionSummary",
     "Speaker",
     "SpokenLanguage",
-    "StandingStatement",
     "TokenVectors",
     "User",
     "UtcDateTime",

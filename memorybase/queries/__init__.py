@@ -24,7 +24,6 @@ overview, problems, statistics         Home; problems for a person; figures of t
 timestamps                             times that lie too far ahead
 knowledge_bases                        the registry of knowledge bases
 credentials, key_limits                users, API keys, sign-in links; the owner of what a limited key names
-standing_statements                    standing statements
 quota_counters, idempotency_keys
 exports                                the rows of an export, in pages
 """

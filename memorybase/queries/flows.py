@@ -30,7 +30,6 @@ from memorybase.models import (
     Run,
     Session,
     SessionSummary,
-    StandingStatement,
 )
 from memorybase.queries import keyword_index, sessions
 from memorybase.queries.joins import own_flow
@@ -116,7 +115,6 @@ def delete_rows_of_flow(db: OrmSession, flow_id: UUID, *, limit: int) -> bool:
         ChatMemory,
         MessageChange,
         RestorableMessage,
-        StandingStatement,
         Message,
         Run,
         DeletedMessage,

@@ -20,7 +20,6 @@ from memorybase.models import (
     NodeExecution,
     Run,
     Session,
-    StandingStatement,
 )
 
 
@@ -55,13 +54,6 @@ def job_of_user(db: OrmSession, user_id: UUID, job_id: UUID) -> FlowAndEndUser |
         .where(IngestionJob.id == job_id, MemoryBase.user_id == user_id)
     )
     row = db.execute(statement).one_or_none()
-    return None if row is None else FlowAndEndUser(*row)
-
-
-def owner_of_standing_statement(db: OrmSession, user_id: UUID, statement_id: UUID) -> FlowAndEndUser | None:
-    statement = sa.select(StandingStatement.flow_id, StandingStatement.end_user_id)
-    mine = (StandingStatement.id == statement_id, Flow.user_id == user_id)
-    row = db.execute(statement.join(Flow, Flow.id == StandingStatement.flow_id).where(*mine)).one_or_none()
     return None if row is None else FlowAndEndUser(*row)
 
 

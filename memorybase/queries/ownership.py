@@ -17,7 +17,6 @@ Row = TypeVar("Row")
 Living = TypeVar("Living", Session, SessionRow)
 _FIELDS = {
     "chat memory": "node_id",
-    "standing statement": "statement_id",
     "knowledge base": "name",
     "node execution": "execution_id",
 }  # else <kind>_id

@@ -12,14 +12,10 @@ from pydantic import Field
 from memorybase.database.paging import Page, PageRequest, page_of
 from memorybase.described import FlowId, MemoryBaseId, MemoryBaseName, NodeId
 from memorybase.queries import end_users
-from memorybase.queries import profile as profile_rows
 from memorybase.queries.end_users import EndUserOrder
-from memorybase.queries.ownership import check_flow, not_found, require_flow
-from memorybase.queries.standing_statements import Owner
+from memorybase.queries.ownership import not_found, require_flow
 from memorybase.read_models.views import view_of
 from memorybase.services import Services
-from memorybase.standing import profile
-from memorybase.standing.profile import ProfileItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +70,6 @@ class EndUserDetails:
     chat_memories: Annotated[list[ChatsView], Field(description="The chat memories that have chats of the person.")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProfileView:
-    """A person's statements about themselves in a flow."""
-
-    end_user_id: Annotated[str, Field(description="The person, by the id that captures named.")]
-    items: Annotated[list[ProfileItem], Field(description="What holds for the person, the most useful first.")]
-
-
 def list_end_users(
     services: Services,
     user_id: UUID,
@@ -133,14 +121,3 @@ def get_end_user(services: Services, user_id: UUID, end_user_id: str) -> EndUser
         memories=[HeldView(row.id, row.name, row.flow_id, int(row.messages)) for row in held],
         chat_memories=[view_of(ChatsView, row, messages=int(row.messages)) for row in chats],
     )
-
-
-def get_profile(services: Services, user_id: UUID, flow_id: UUID, end_user_id: str, *, limit: int) -> ProfileView:
-    """Raises NotFound for the flow, and for a person without a session in it."""
-    with services.database.reading() as db:
-        check_flow(db, user_id, flow_id)
-        owner = Owner(flow_id, end_user_id, None)
-        if not profile_rows.has_session(db, owner):
-            raise not_found("end user", end_user_id)
-        items = profile.of_person(db, owner, limit=limit)
-    return ProfileView(end_user_id=end_user_id, items=items)

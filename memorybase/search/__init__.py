@@ -18,7 +18,7 @@ In the order of the work:
     ranking          scores candidates and orders them: pins, repetitions, alike texts, an optional reranker
     hits             the chosen messages with the passages that matched, and the turns around them
     passages         whole sentences of a text that have a question's terms
-    corrections      later messages that say something else about what the query asks for
+    corrections      what a hit says of a message that it corrects, or that corrects it
 
 Besides:
 

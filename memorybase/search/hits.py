@@ -16,7 +16,7 @@ from memorybase.messages import message_text
 from memorybase.queries import search as search_queries
 from memorybase.queries.search import FoundMessage, Neighbour, Target
 from memorybase.search.candidates import Candidate
-from memorybase.search.corrections.values import Kind
+from memorybase.search.corrections import Kind
 from memorybase.search.exact_matches import Extent
 from memorybase.search.passages import PassageTerms, Reader, Span, rarities
 from memorybase.search.request import SearchRequest

@@ -41,7 +41,6 @@ from memorybase.search import (
     vector_search,
 )
 from memorybase.search.candidates import Candidate
-from memorybase.search.corrections import marking as corrections
 from memorybase.search.demotion import Contents, normalized
 from memorybase.search.hits import NO_ROWS, Hit, Rows, hits_of, read_rows
 from memorybase.search.keyword_search import Matches, QueryTerms
@@ -108,8 +107,9 @@ class _Answer(NamedTuple):
 
 
 def _answer(services: Services, user_id: UUID, request: SearchRequest) -> _Answer:
-    sought = corrections.sought_by(services, request)
-    wanted = corrections.widened(request) if sought else request
+    compare = (hooks.before_search(services, request) for hooks in services.hooks)
+    compared = next((found for found in compare if found is not None), None)
+    wanted = request if compared is None else compared.request
     try:
         question, chosen, rows = _choose(services, user_id, wanted)
     except vector_search.Superseded:  # the memory bases of now, or NotFound
@@ -117,8 +117,8 @@ def _answer(services: Services, user_id: UUID, request: SearchRequest) -> _Answe
     if question is None:
         return _Answer([], None)
     hits = hits_of(services, wanted, question.sought, chosen, rows)
-    if sought and hits:
-        hits = corrections.corrected(services, request, question, sought, chosen, hits)
+    if compared is not None and hits:
+        hits = compared.apply(question, chosen, hits)
     return _Answer(hits, question.sought)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from uuid import UUID
 
 from memorybase.messages import message_text
-from memorybase.search.corrections import marking
+from memorybase.search import corrections
 from memorybase.search.hits import Hit
 from memorybase.search.passages import Passage, PassageTerms, Reader, Span, best_passage, rarities
 
@@ -233,7 +233,7 @@ def _turn_of(hit: Hit, zone: tzinfo) -> QuotedTurn:
     text = message_text(hit.content) or hit.snippet
     matched = Span(hit.snippet_start, hit.snippet_end)
     who = _name(hit.sender_name, hit.role)
-    note = marking.text_for_model(hit.corrected_by)
+    note = corrections.text_for_model(hit.corrected_by)
     sent = (hit.message_id, hit.session_id, hit.seq, hit.timestamp.astimezone(zone), who, text)
     return QuotedTurn(*sent, hit.score, matched, note, hit.superseded_by)
 

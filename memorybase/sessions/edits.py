@@ -17,6 +17,7 @@ from memorybase.database import clock
 from memorybase.deletions import OfChat, OfEndUser, OfSession
 from memorybase.described import ChangedBy, MemoryBaseId, MessageId, WhyChanged
 from memorybase.events import Event, EventType
+from memorybase.extension import of_messages
 from memorybase.ingestion import edit, scheduler
 from memorybase.keyword_index import index
 from memorybase.models import Message
@@ -42,7 +43,6 @@ from memorybase.services import Services
 from memorybase.sessions import chat_deletion, erasure, receipts, relinking, renaming
 from memorybase.sessions.erasure import Erasure
 from memorybase.sessions.receipts import ErasureReceipt
-from memorybase.standing import index as standing
 from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
@@ -144,7 +144,8 @@ def delete_message(
             RemovedFrom(*held) for held in ledger.chunks_of_message(db, message.flow_id, message.session_id, message.id)
         ]
         row = restorable_messages.as_json(message)
-        row["standing"] = standing.changes_of(db, [message.id]).get(message.id, [])
+        for each in of_messages(services):
+            row[each.field] = each.copies(db, [message.id]).get(message.id, [])
         if restorable_for:
             message_changes.record(db, session, message, "delete", attribution, now)
         else:

@@ -30,7 +30,6 @@ from memorybase.queries import (
 )
 from memorybase.queries import erasure as rows
 from memorybase.queries import keyword_index as postings
-from memorybase.queries import standing_statements as standing
 from memorybase.queries.jobs import JobRow
 from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.sessions import SessionRow
@@ -129,7 +128,6 @@ def _counted(db: OrmSession, services: Services, session: SessionRow, *, pending
         summaries=summaries.count_of_session(db, flow_id, session_id),
         chunks=ledger.chunks_of_session(db, flow_id, session_id),
         pending_repairs=pending_repairs,
-        standing_statements=standing.count_of_session(db, session.id),  # they go with their messages
         **rows.count_rows_about(db, session)._asdict(),
         **of_features,
     )

@@ -29,6 +29,7 @@ from memorybase.described import (
     WhyChanged,
     WrittenAt,
 )
+from memorybase.extension import of_messages
 from memorybase.ids import CallerId
 from memorybase.ingestion import scheduler, trigger
 from memorybase.keyword_index import index
@@ -52,7 +53,6 @@ from memorybase.quotas.charges import charge_restored, charged
 from memorybase.services import Services
 from memorybase.sessions import relinking
 from memorybase.sessions.edits import RemovedFrom
-from memorybase.standing import index as standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +147,10 @@ def _restore(
         index.add(db, session, [(row, index.analyze(services, row["role"], row["content"]))])
         deleted_messages.delete(db, session.flow_id, [message_id])
         db.flush()
-        found = standing.find(services, row["role"], row["content"], is_dialogue=row["is_dialogue"])
         sessions.save(db, session)
-        standing.add(db, session, [(row, found, kept.message.get("standing", ()))])
+        for each in of_messages(services):
+            found = each.find(services, row["role"], row["content"], row["is_dialogue"])
+            each.add(db, session, [(row, found, kept.message.get(each.field, ()))])
         relinking.restore(db, session, kept)
         db.delete(kept)
         message = messages.message_by_id(db, message_id)

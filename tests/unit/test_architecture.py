@@ -61,7 +61,6 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.keyword_index",
         "memorybase.knowledge_bases",
         "memorybase.quotas",
-        "memorybase.standing",
     },
     "flow": {"memorybase.conversation", "memorybase.ingestion", "memorybase.search"},
     # The only part of conversation memory that searches.
@@ -130,6 +129,7 @@ PLAIN_WORDS: dict[str, set[str]] = {
         "memorybase.features.retention.receipts",
         "memorybase.sessions.erasure",
     },
+    "standing_statements": {"api.web.views.person", "memorybase.sessions.erasure"},  # a field of erasures
 }
 # Modules that name a product as their reader does, where a feature has its name.
 NAMES_OF_PRODUCTS = {("api.web.views.first_minute", "dify")}

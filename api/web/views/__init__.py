@@ -27,7 +27,6 @@ from api.web.views import (
     settings_health,
     settings_keys,
     settings_usage,
-    standing,
 )
 
 _OWN = (
@@ -52,7 +51,6 @@ _OWN = (
     settings_health,
     settings_keys,
     settings_usage,
-    standing,
 )
 
 

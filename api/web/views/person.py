@@ -12,6 +12,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
 from api.web.calls import recorded_as
+from api.web.extension import person_cards
 from api.web.rendering import address
 from api.web.visits import Visitor
 from memorybase.database.paging import PageRequest
@@ -21,7 +22,6 @@ from memorybase.queries.session_lists import SessionFilter
 from memorybase.read_models import end_users, sessions, titles
 from memorybase.sessions import edits
 from memorybase.sessions.receipts import ErasureReceipt
-from memorybase.standing import statements
 
 router = APIRouter(include_in_schema=False)
 
@@ -63,7 +63,7 @@ async def person(visit: Visitor, id: Id) -> Response:  # noqa: A002 - the name i
         recent=recent.items,
         figures=[(label, count, path) for label, count, path in figures if count],
         titles=await visit.read(titles.session_titles, [(each.flow_id, each.session_id) for each in recent.items]),
-        standing=await visit.read(statements.flows_of_end_user, id),
+        cards=[(each.template, await visit.read(each.read, id)) for each in person_cards()],
     )
 
 

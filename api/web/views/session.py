@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from api.web import timeline
 from api.web.bubbles import bubbles
-from api.web.extension import session_notes
+from api.web.extension import session_links, session_notes
 from api.web.rendering import address
 from api.web.visits import Visit, Visitor
 from memorybase import errors, ids
@@ -97,6 +97,7 @@ async def session(
         roles=ROLES,
         flow=await visit.read(sessions.get_flow, shown.flow_id),
         notes=await session_notes(visit, shown.flow_id, shown.id),
+        links=session_links(),
         before=max((seq for seq in found if here is not None and seq < here), default=None),
         after=min((seq for seq in found if here is not None and seq > here), default=None),
         found=found,

@@ -733,54 +733,6 @@ export class Operations extends Transport {
     );
   }
 
-  /** Read what an end user said about themselves in a flow: what is pinned, wished, repeated or said of themselves. */
-  getEndUserProfile(
-    endUserId: string,
-    fields: Fields<"get_end_user_profile">,
-    options?: CallOptions,
-  ): Promise<Answer<"get_end_user_profile">> {
-    return this.json(
-      { method: "GET", path: "/v1/end-users/{end_user_id}/profile", ids: { end_user_id: endUserId }, query: fields },
-      options,
-    );
-  }
-
-  /** List what an end user asked for or prefers from then on, the latest first: at most 200 statements. */
-  listStandingStatements(
-    fields: Fields<"list_standing_statements">,
-    options?: CallOptions,
-  ): Promise<Answer<"list_standing_statements">> {
-    return this.json(
-      { method: "GET", path: "/v1/standing-statements", query: fields },
-      options,
-    );
-  }
-
-  /** Put a person's own words in the place of what was found. The message stays as it is. */
-  editStandingStatement(
-    statementId: string,
-    fields: Fields<"edit_standing_statement">,
-    options?: CallOptions,
-  ): Promise<Answer<"edit_standing_statement">> {
-    return this.json(
-      {
-        method: "PATCH",
-        path: "/v1/standing-statements/{statement_id}",
-        ids: { statement_id: statementId },
-        body: fields,
-      },
-      options,
-    );
-  }
-
-  /** Delete a statement. It is not found in its message again; the message stays. */
-  deleteStandingStatement(statementId: string, options?: CallOptions): Promise<void> {
-    return this.nothing(
-      { method: "DELETE", path: "/v1/standing-statements/{statement_id}", ids: { statement_id: statementId } },
-      options,
-    );
-  }
-
   /**
    * Read a session, or one node's part of it, as messages for a model. With `run_id` and `node_id` the memory use is
    * recorded.
@@ -1580,6 +1532,54 @@ export class Operations extends Transport {
         ids: { flow_id: flowId, node_id: nodeId },
         query: fields,
       },
+      options,
+    );
+  }
+
+  /** List what an end user asked for or prefers from then on, the latest first: at most 200 statements. */
+  listStandingStatements(
+    fields: Fields<"list_standing_statements">,
+    options?: CallOptions,
+  ): Promise<Answer<"list_standing_statements">> {
+    return this.json(
+      { method: "GET", path: "/v1/standing-statements", query: fields },
+      options,
+    );
+  }
+
+  /** Put a person's own words in the place of what was found. The message stays as it is. */
+  editStandingStatement(
+    statementId: string,
+    fields: Fields<"edit_standing_statement">,
+    options?: CallOptions,
+  ): Promise<Answer<"edit_standing_statement">> {
+    return this.json(
+      {
+        method: "PATCH",
+        path: "/v1/standing-statements/{statement_id}",
+        ids: { statement_id: statementId },
+        body: fields,
+      },
+      options,
+    );
+  }
+
+  /** Delete a statement. It is not found in its message again; the message stays. */
+  deleteStandingStatement(statementId: string, options?: CallOptions): Promise<void> {
+    return this.nothing(
+      { method: "DELETE", path: "/v1/standing-statements/{statement_id}", ids: { statement_id: statementId } },
+      options,
+    );
+  }
+
+  /** Read what an end user said about themselves in a flow: what is pinned, wished, repeated or said of themselves. */
+  getEndUserProfile(
+    endUserId: string,
+    fields: Fields<"get_end_user_profile">,
+    options?: CallOptions,
+  ): Promise<Answer<"get_end_user_profile">> {
+    return this.json(
+      { method: "GET", path: "/v1/end-users/{end_user_id}/profile", ids: { end_user_id: endUserId }, query: fields },
       options,
     );
   }

@@ -25,9 +25,8 @@ from memorybase import errors
 from memorybase.features.dify.knowledge import Knowledge, find_knowledge
 from memorybase.messages import message_text
 from memorybase.queries.ownership import not_found
-from memorybase.search import search
+from memorybase.search import corrections, search
 from memorybase.search.conditions import MAX_CONDITIONS, OPERATORS, Conditions, checked_condition
-from memorybase.search.corrections import marking
 from memorybase.search.hits import Hit
 from memorybase.search.request import SearchRequest
 from memorybase.validation import Sent
@@ -264,7 +263,7 @@ def _conditions(sent: MetadataCondition | None) -> Conditions | None:
 def _record(hit: Hit, knowledge: Knowledge) -> RetrievalRecord:
     text = message_text(hit.content)
     is_excerpt = len(text) > CONTENT_CHARS
-    note = marking.text_for_model(hit.corrected_by)
+    note = corrections.text_for_model(hit.corrected_by)
     return RetrievalRecord(
         content=(hit.snippet if is_excerpt else text) + (f" ({note})" if note else ""),
         score=hit.score,

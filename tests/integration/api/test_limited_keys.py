@@ -27,7 +27,8 @@ from harness.operations import KEYED
 from api.deps import Reader, keyed_router
 from memorybase import errors
 from memorybase.auth import api_keys, web_sessions
-from memorybase.models import ApiKey, Flow, MemoryUse, Message, Run, Session, StandingStatement
+from memorybase.features.standing_statements.models import StandingStatement
+from memorybase.models import ApiKey, Flow, MemoryUse, Message, Run, Session
 from memorybase.settings import Settings
 
 METHODS = {"get", "post", "put", "patch", "delete"}

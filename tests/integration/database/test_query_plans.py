@@ -19,18 +19,18 @@ from memorybase.conversation.history.request import Conversation, HistoryRequest
 from memorybase.database import clock, paging
 from memorybase.database.upsert import core
 from memorybase.features.retention import uses
+from memorybase.features.standing_statements import profile
+from memorybase.features.standing_statements.queries.statements import Owner
 from memorybase.ingestion import scheduler
 from memorybase.models import Base, IngestionJob, LedgerEntry, MemoryUse, Message, Run, Session, SessionProgress
 from memorybase.queries import exports, job_lists, jobs
 from memorybase.queries import overview as overview_queries
 from memorybase.queries.messages import MessageQuery
-from memorybase.queries.standing_statements import Owner
 from memorybase.read_models import activity as activity_view
 from memorybase.read_models import branches, memory_bases, overview, sessions
 from memorybase.search import search, vector_search
 from memorybase.search.request import SearchRequest
 from memorybase.sessions import edits
-from memorybase.standing import profile
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from harness.rows import each_row
 
-from memorybase.search.corrections import marking
-from memorybase.search.corrections.pairs import Correction
+from memorybase.features.hit_corrections import marking
+from memorybase.features.hit_corrections.pairs import Correction
 from memorybase.search.exact_matches import extent_of, leads_of
 from memorybase.search.hits import Hit
 

@@ -1451,66 +1451,6 @@ class AsyncOperations(AsyncTransport):
         call = Call("DELETE", f"/end-users/{segment(end_user_id, 'end_user_id')}")
         return await self._call(call, models.ErasureReceipt)
 
-    async def get_end_user_profile(
-        self, end_user_id: str | UUID, *, flow_id: str | UUID, limit: int | None = None
-    ) -> models.ProfileView:
-        """Read what an end user said about themselves in a flow: what is pinned, wished, repeated or said of
-        themselves.
-
-        end_user_id: The person.
-        flow_id: The flow: a UUID or the caller's id.
-        limit: Maximum items to return. At most 200.
-        """
-        call = Call(
-            "GET",
-            f"/end-users/{segment(end_user_id, 'end_user_id')}/profile",
-            params={"flow_id": flow_id, "limit": limit},
-        )
-        return await self._call(call, models.ProfileView)
-
-    async def list_standing_statements(
-        self,
-        *,
-        flow_id: str | UUID,
-        end_user_id: str | UUID | None = None,
-        session_id: str | UUID | None = None,
-        every: bool | None = None,
-    ) -> models.StandingView:
-        """List what an end user asked for or prefers from then on, the latest first: at most 200 statements.
-
-        flow_id: The flow: a UUID or the caller's id.
-        end_user_id: The person that sessions or chats belong to; only what belongs to them.
-        session_id: In place of end_user_id: the session's.
-        every: Also replaced and deleted ones.
-        """
-        call = Call(
-            "GET",
-            "/standing-statements",
-            params={"flow_id": flow_id, "end_user_id": end_user_id, "session_id": session_id, "every": every},
-        )
-        return await self._call(call, models.StandingView)
-
-    async def edit_standing_statement(
-        self, statement_id: str | UUID, *, text: str | None
-    ) -> models.StandingStatementView:
-        """Put a person's own words in the place of what was found. The message stays as it is.
-
-        statement_id: The UUID of the standing statement.
-        text: The words in the place of what was found; null: what was found again.
-        """
-        call = Call(
-            "PATCH", f"/standing-statements/{segment(statement_id, 'statement_id')}", content=json_of({"text": text})
-        )
-        return await self._call(call, models.StandingStatementView)
-
-    async def delete_standing_statement(self, statement_id: str | UUID) -> None:
-        """Delete a statement. It is not found in its message again; the message stays.
-
-        statement_id: The UUID of the standing statement.
-        """
-        call = Call("DELETE", f"/standing-statements/{segment(statement_id, 'statement_id')}")
-        await self._call_empty(call)
-
     async def get_history(
         self,
         *,
@@ -3106,6 +3046,66 @@ class AsyncOperations(AsyncTransport):
             params={"chat_id": chat_id},
         )
         return self._lines(call)
+
+    async def list_standing_statements(
+        self,
+        *,
+        flow_id: str | UUID,
+        end_user_id: str | UUID | None = None,
+        session_id: str | UUID | None = None,
+        every: bool | None = None,
+    ) -> models.StandingView:
+        """List what an end user asked for or prefers from then on, the latest first: at most 200 statements.
+
+        flow_id: The flow: a UUID or the caller's id.
+        end_user_id: The person that sessions or chats belong to; only what belongs to them.
+        session_id: In place of end_user_id: the session's.
+        every: Also replaced and deleted ones.
+        """
+        call = Call(
+            "GET",
+            "/standing-statements",
+            params={"flow_id": flow_id, "end_user_id": end_user_id, "session_id": session_id, "every": every},
+        )
+        return await self._call(call, models.StandingView)
+
+    async def edit_standing_statement(
+        self, statement_id: str | UUID, *, text: str | None
+    ) -> models.StandingStatementView:
+        """Put a person's own words in the place of what was found. The message stays as it is.
+
+        statement_id: The UUID of the standing statement.
+        text: The words in the place of what was found; null: what was found again.
+        """
+        call = Call(
+            "PATCH", f"/standing-statements/{segment(statement_id, 'statement_id')}", content=json_of({"text": text})
+        )
+        return await self._call(call, models.StandingStatementView)
+
+    async def delete_standing_statement(self, statement_id: str | UUID) -> None:
+        """Delete a statement. It is not found in its message again; the message stays.
+
+        statement_id: The UUID of the standing statement.
+        """
+        call = Call("DELETE", f"/standing-statements/{segment(statement_id, 'statement_id')}")
+        await self._call_empty(call)
+
+    async def get_end_user_profile(
+        self, end_user_id: str | UUID, *, flow_id: str | UUID, limit: int | None = None
+    ) -> models.ProfileView:
+        """Read what an end user said about themselves in a flow: what is pinned, wished, repeated or said of
+        themselves.
+
+        end_user_id: The person.
+        flow_id: The flow: a UUID or the caller's id.
+        limit: Maximum items to return. At most 200.
+        """
+        call = Call(
+            "GET",
+            f"/end-users/{segment(end_user_id, 'end_user_id')}/profile",
+            params={"flow_id": flow_id, "limit": limit},
+        )
+        return await self._call(call, models.ProfileView)
 
     async def receive_traces(
         self, flow_id: str | UUID, *, resourceSpans: Sequence[models.ResourceSpans | Mapping[str, Any]] | None = None
