@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from api.extension import Routes
     from api.web.extension import Pages
+    from memorybase.callers import Caller
     from memorybase.calls import Call, Effect
     from memorybase.cli.extension import Commands
     from memorybase.conversation.context_lines import ContextLine, LinesQuery
@@ -126,13 +127,18 @@ class Hooks:
     on_versions_raised: Callable[[OrmSession, SessionRow, int, int], object] = _nothing
     # A memory base forgets a session's messages up to this seq.
     on_forgotten: Callable[[OrmSession, BaseRow, SessionRow, int], Counts] = _no_counts
+    # What callers use; raises QuotaExceeded, and of messages CountFirst. A search is charged outside of transactions.
+    charge_messages: Callable[[OrmSession, Charge], object] = _nothing
+    charge_search: Callable[[Services, Caller], object] = _nothing
+    # Nothing of a user's end user is stored any more.
+    on_end_user_erased: Callable[[OrmSession, UUID, str], object] = _nothing
     session_rows: Sequence[SessionRows] = ()
     base_tables: Sequence[type[Base]] = ()  # with memory_base_id: deleted in pages, before their memory base
     preparations: Mapping[str, SessionsStep] = field(default_factory=dict)  # by kind
     context_lines: Sequence[ContextSource] = ()
     search_lists: Mapping[str, SearchList] = field(default_factory=dict)  # by the name of option and answer's field
     collections: Sequence[Collections] = ()
-    problems: Callable[[OrmSession, UUID], Sequence[Problem]] = _nothing
+    problems: Callable[[OrmSession, Services, UUID], Sequence[Problem]] = _nothing
     gauges: Callable[[OrmSession, Services], Sequence[Gauge]] = _nothing
     limits: Callable[[Services], Iterable[Limit]] = _nothing
     erase_outside: Callable[[Services, UUID, str | None], bool] = _nothing_left
@@ -175,6 +181,17 @@ class Edited:
     seq: int | None
     to_seq: int | None
     now: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge:
+    """Messages that a transaction stores for a caller: new ones, of this end user, or deleted ones again."""
+
+    caller: Caller
+    messages: int
+    now: datetime
+    end_user_id: str | None = None
+    are_restored: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from api.routes import (
     sign_in,
     standing,
     summaries,
-    usage,
     workers,
 )
 from memorybase.features import EXTENSIONS
@@ -41,7 +40,6 @@ ROUTERS = (
     history.router,
     search.router,
     keys.router,
-    usage.router,
     workers.router,
     sign_in.router,
     metrics.router,

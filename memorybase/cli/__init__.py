@@ -27,7 +27,6 @@ from memorybase.cli import (
     partition,
     pause,
     priority,
-    quotas,
     reconcile,
     reindex,
     sample,
@@ -79,7 +78,6 @@ COMMANDS: dict[str, dict[str, Callable[..., object] | typer.Typer]] = {
     },
     "Access and retention": {
         "keys": keys.app,
-        "quotas": quotas.app,
     },
     "Operation": {
         "migrate": stack.migrate,

@@ -25,6 +25,6 @@ timestamps                             times that lie too far ahead
 knowledge_bases                        the registry of knowledge bases
 credentials, key_limits                users, API keys, sign-in links; the owner of what a limited key names
 standing_statements                    standing statements
-quota_counters, idempotency_keys
+idempotency_keys                       requests that may be repeated
 exports                                the rows of an export, in pages
 """

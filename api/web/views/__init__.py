@@ -26,7 +26,6 @@ from api.web.views import (
     session,
     settings_health,
     settings_keys,
-    settings_usage,
     standing,
 )
 
@@ -51,7 +50,6 @@ _OWN = (
     session,
     settings_health,
     settings_keys,
-    settings_usage,
     standing,
 )
 

@@ -19,9 +19,9 @@ from harness.rows import each_row
 from memorybase_client import errors as client_errors
 from memorybase_client._calls import error_of
 
-from api.web.views import settings_usage
 from memorybase.features.audit_log.models import AuditEntry
-from memorybase.quotas import manage
+from memorybase.features.quotas import manage
+from memorybase.features.quotas import page as settings_usage
 
 UNLIMITED = {"messages_per_day": None, "stored_messages": None, "searches_per_minute": None, "end_users": None}
 

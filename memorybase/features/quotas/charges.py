@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, TypeVar
-from uuid import UUID
+from functools import partial
+from typing import Any
 
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors, metrics
+from memorybase.callers import Caller, CountFirst
 from memorybase.database import clock, engine
-from memorybase.queries import quota_counters
-from memorybase.quotas import counting
-from memorybase.quotas.bounds import Bound, Caller, current, window_of
+from memorybase.extension import Charge
+from memorybase.features.quotas import counting, queries
+from memorybase.features.quotas.bounds import Bound, bounds_of, window_of
 from memorybase.services import Services
+from memorybase.settings import QuotaName
 from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
-
-Result = TypeVar("Result")
 
 FREED_BY = {
     "stored_messages": "Delete messages, sessions or end users, or wait until retention does",
@@ -27,56 +27,33 @@ FREED_BY = {
 }
 
 
-class _Uncounted(Exception):
-    """What is stored was not counted yet for this bound. It is counted outside the transaction, which may be slow."""
-
-    def __init__(self, bound: Bound) -> None:
-        super().__init__()
-        self.bound = bound
-
-
-def charged(services: Services, user_id: UUID, store: Callable[[Caller], Result]) -> Result:
-    """Call `store` with the caller that it charges in its transaction. It is called again if a quota of what is stored
-    is new and had to be counted. Raises QuotaExceeded."""
-    caller = current(services, user_id)
-    while True:
-        try:
-            return store(caller)
-        except _Uncounted as missing:
-            counting.start(services, missing.bound)
-
-
-def charge_messages(db: OrmSession, caller: Caller, units: int, end_user_id: str | None, now: datetime) -> None:
-    """Charge new messages, at the end of the transaction that stores them: until it commits, other captures of the user
-    wait for its counters. To be called within `charged`. Raises QuotaExceeded."""
-    if not units:
+def charge_messages(db: OrmSession, charge: Charge) -> None:
+    """Charge messages that the transaction stores: restored ones are no new ones of the day. Until it commits, other
+    captures of the user wait for its counters. Raises QuotaExceeded, CountFirst."""
+    if not charge.messages:
         return
     # Looked for before anything is locked.
     new_to = [
-        (bound, end_user_id)
-        for bound in caller.end_users
-        if end_user_id is not None and not quota_counters.knows_end_user(db, bound.subject_id, end_user_id)
+        (bound, charge.end_user_id)
+        for bound in bounds_of(charge.caller, "end_users")
+        if charge.end_user_id is not None and not queries.knows_end_user(db, bound.subject_id, charge.end_user_id)
     ]
-    _charge_all(db, caller.messages, units, now)
+    stored: tuple[QuotaName, ...] = ("stored_messages",)
+    names = stored if charge.are_restored else ("messages_per_day", *stored)
+    _charge_all(db, bounds_of(charge.caller, *names), charge.messages, charge.now)
     for bound, person in new_to:
-        _count_end_user(db, bound, person, now)
+        _count_end_user(db, bound, person, charge.now)
 
 
-def charge_restored(db: OrmSession, caller: Caller, units: int, now: datetime) -> None:
-    """Charge deleted messages that are stored again, like `charge_messages`: they are no new ones of the day, nor is
-    their end user. Raises QuotaFull."""
-    _charge_all(db, (each for each in caller.messages if each.quota == "stored_messages"), units, now)
-
-
-def charge_search(services: Services, user_id: UUID) -> None:
+def charge_search(services: Services, caller: Caller) -> None:
     """One search. If the database takes no charge, the search is admitted. Raises QuotaExceeded."""
-    searches = current(services, user_id).searches
-    if not searches:
+    bounds = bounds_of(caller, "searches_per_minute")
+    if not bounds:
         return
     try:
         with services.database.transaction(durable=False, apart=True) as db:
             engine.commit_without_disk(db)
-            _charge_all(db, searches, 1, clock.now(db))
+            _charge_all(db, bounds, 1, clock.now(db))
     except errors.EnvironmentFailure as error:
         metrics.QUOTA_UNCHECKED.labels("searches_per_minute").inc()
         log.warning("quota_unchecked", quota="searches_per_minute", error_code=error.code)
@@ -92,23 +69,23 @@ def _charge_all(db: OrmSession, bounds: Iterable[Bound], units: int, now: dateti
 def _charge(db: OrmSession, bound: Bound, units: int, now: datetime) -> None:
     start, end = window_of(bound.quota, now)
     if end is None:
-        fits = quota_counters.charge_stored(db, *bound.counter, units, bound.limit)
+        fits = queries.charge_stored(db, *bound.counter, units, bound.limit)
     else:
-        fits = quota_counters.charge_window(db, *bound.counter, start, bound.user_id, units, bound.limit)
+        fits = queries.charge_window(db, *bound.counter, start, bound.user_id, units, bound.limit)
     if fits:
         return
-    used = quota_counters.used(db, *bound.counter, start)
+    used = queries.used(db, *bound.counter, start)
     if used is None and end is None:
-        raise _Uncounted(bound)
+        raise CountFirst(partial(counting.start, bound))
     raise _exceeded(bound, used or 0, units, now, end)
 
 
 def _count_end_user(db: OrmSession, bound: Bound, end_user_id: str, now: datetime) -> None:
     """Count the end user unless another capture has counted it meanwhile."""
     # Lock the counter before the end user's row, as a recount does: else the two could wait for each other.
-    if quota_counters.lock_counter(db, *bound.counter) is None:
-        raise _Uncounted(bound)
-    if quota_counters.add_end_user(db, bound.subject_id, end_user_id, bound.user_id, now):
+    if queries.lock_counter(db, *bound.counter) is None:
+        raise CountFirst(partial(counting.start, bound))
+    if queries.add_end_user(db, bound.subject_id, end_user_id, bound.user_id, now):
         _charge(db, bound, 1, now)
 
 

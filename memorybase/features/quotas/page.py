@@ -9,26 +9,33 @@ from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
 from api.web.calls import without_content
+from api.web.extension import Pages, ProblemPage
 from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.auth import api_keys
-from memorybase.quotas import manage, usage
-from memorybase.quotas.bounds import NAMES as QUOTAS
-from memorybase.quotas.bounds import limit_of
-from memorybase.quotas.usage import QuotaUsage
+from memorybase.features.quotas import manage, usage
+from memorybase.features.quotas.usage import QuotaUsage
+from memorybase.operations.problems import ProblemKind
 from memorybase.services import Services
-from memorybase.settings import MAX_QUOTA
+from memorybase.settings import MAX_QUOTA, QuotaName
 
 router = APIRouter(include_in_schema=False)
 
 PATH = "/settings/usage"
-NAMES = {
+NAMES: dict[QuotaName, str] = {
     "messages_per_day": "Messages a day",
     "stored_messages": "Stored messages",
     "searches_per_minute": "Searches a minute",
     "end_users": "End users",
 }
 MOST_KEYS = 50  # shown: each is counted
+
+
+PAGES = Pages(
+    router=router,
+    tab=("usage", "Usage"),
+    problems={ProblemKind.QUOTA: ProblemPage(about="", actions={}, link=lambda _: ("Details", PATH))},
+)
 
 
 class Listed(NamedTuple):
@@ -98,7 +105,7 @@ async def _page(visit: Visit, **values: Any) -> Response:
         left_out=left_out,
         names=NAMES,
         most=MAX_QUOTA,
-        defaults={each: limit_of(settings, "key", each, None) for each in QUOTAS},
+        defaults={each: settings.key_quotas.get(each) for each in NAMES},
         **shown,
     )
 
