@@ -127,7 +127,7 @@ class Hooks:
     on_versions_raised: Callable[[OrmSession, SessionRow, int, int], object] = _nothing
     # A memory base forgets a session's messages up to this seq.
     on_forgotten: Callable[[OrmSession, BaseRow, SessionRow, int], Counts] = _no_counts
-    # What callers use; raises QuotaExceeded, and of messages CountFirst. A search is charged outside of transactions.
+    # What a caller uses. Raise QuotaExceeded, that of messages also CountFirst. A search is charged before it begins.
     charge_messages: Callable[[OrmSession, Charge], object] = _nothing
     charge_search: Callable[[Services, Caller], object] = _nothing
     # Nothing of a user's end user is stored any more.

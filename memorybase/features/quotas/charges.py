@@ -40,7 +40,7 @@ def charge_messages(db: OrmSession, charge: Charge) -> None:
     ]
     stored: tuple[QuotaName, ...] = ("stored_messages",)
     names = stored if charge.are_restored else ("messages_per_day", *stored)
-    _charge_all(db, bounds_of(charge.caller, *names), charge.messages, charge.now)
+    _charge(db, bounds_of(charge.caller, *names), charge.messages, charge.now)
     for bound, person in new_to:
         _count_end_user(db, bound, person, charge.now)
 
@@ -53,31 +53,27 @@ def charge_search(services: Services, caller: Caller) -> None:
     try:
         with services.database.transaction(durable=False, apart=True) as db:
             engine.commit_without_disk(db)
-            _charge_all(db, bounds, 1, clock.now(db))
+            _charge(db, bounds, 1, clock.now(db))
     except errors.EnvironmentFailure as error:
         metrics.QUOTA_UNCHECKED.labels("searches_per_minute").inc()
         log.warning("quota_unchecked", quota="searches_per_minute", error_code=error.code)
 
 
-def _charge_all(db: OrmSession, bounds: Iterable[Bound], units: int, now: datetime) -> None:
+def _charge(db: OrmSession, bounds: Iterable[Bound], units: int, now: datetime) -> None:
     """In the order of the bounds, the user's first: transactions that charge the same wait for each other in turn."""
     for bound in bounds:
         db.flush()  # what else the transaction locks, it locks before the counter
-        _charge(db, bound, units, now)
-
-
-def _charge(db: OrmSession, bound: Bound, units: int, now: datetime) -> None:
-    start, end = window_of(bound.quota, now)
-    if end is None:
-        fits = queries.charge_stored(db, *bound.counter, units, bound.limit)
-    else:
-        fits = queries.charge_window(db, *bound.counter, start, bound.user_id, units, bound.limit)
-    if fits:
-        return
-    used = queries.used(db, *bound.counter, start)
-    if used is None and end is None:
-        raise CountFirst(partial(counting.start, bound))
-    raise _exceeded(bound, used or 0, units, now, end)
+        start, end = window_of(bound.quota, now)
+        if end is None:
+            fits = queries.charge_stored(db, *bound.counter, units, bound.limit)
+        else:
+            fits = queries.charge_window(db, *bound.counter, start, bound.user_id, units, bound.limit)
+        if fits:
+            continue
+        used = queries.used(db, *bound.counter, start)
+        if used is None and end is None:
+            raise CountFirst(partial(counting.start, bound))
+        raise _exceeded(bound, used or 0, units, now, end)
 
 
 def _count_end_user(db: OrmSession, bound: Bound, end_user_id: str, now: datetime) -> None:
@@ -86,7 +82,7 @@ def _count_end_user(db: OrmSession, bound: Bound, end_user_id: str, now: datetim
     if queries.lock_counter(db, *bound.counter) is None:
         raise CountFirst(partial(counting.start, bound))
     if queries.add_end_user(db, bound.subject_id, end_user_id, bound.user_id, now):
-        _charge(db, bound, 1, now)
+        _charge(db, [bound], 1, now)
 
 
 def _exceeded(bound: Bound, used: int, wanted: int, now: datetime, end: datetime | None) -> errors.QuotaExceeded:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from fastapi import APIRouter, Form
+from fastapi import APIRouter
 from fastapi.responses import Response
 
 from api.web.calls import without_content
@@ -30,7 +30,6 @@ NAMES: dict[QuotaName, str] = {
 }
 MOST_KEYS = 50  # shown: each is counted
 
-
 PAGES = Pages(
     router=router,
     tab=("usage", "Usage"),
@@ -54,21 +53,10 @@ async def page(visit: Visitor) -> Response:
 
 
 @router.post(f"{PATH}/{{key_id}}")
-async def save(
-    visit: Visitor,
-    key_id: UUID,
-    messages_per_day: Annotated[str, Form()] = "",
-    stored_messages: Annotated[str, Form()] = "",
-    searches_per_minute: Annotated[str, Form()] = "",
-    end_users: Annotated[str, Form()] = "",
-) -> Response:
+async def save(visit: Visitor, key_id: UUID) -> Response:
     """Replace the quotas of a key; an empty field is the default of the settings."""
-    given = {
-        "messages_per_day": messages_per_day,
-        "stored_messages": stored_messages,
-        "searches_per_minute": searches_per_minute,
-        "end_users": end_users,
-    }
+    form = await visit.request.form()
+    given: dict[str, str] = {name: str(form.get(name, "")) for name in NAMES}
     try:
         quotas = {name: _number(name, text.strip()) for name, text in given.items()}
         key = await visit.admin(manage.change_key_quotas, key_id, quotas, by_key_id=visit.principal.key_id)

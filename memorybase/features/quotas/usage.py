@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.callers import Caller, caller_of, limits_of
 from memorybase.database import clock
 from memorybase.features.quotas import counting, queries
-from memorybase.features.quotas.bounds import NAMES, Bound, bounds_of, window_of
+from memorybase.features.quotas.bounds import NAMES, Bound, Whose, bounds_of, window_of
 from memorybase.features.quotas.charges import FREED_BY
 from memorybase.operations import stack_parts
 from memorybase.operations.problems import Fix, FixAction, Problem, ProblemKind
@@ -114,7 +114,7 @@ def usage_of_user(services: Services, user_id: UUID) -> Usage:
     """The user's usage, without that of a key."""
     with services.database.reading(snapshot=False) as db:
         of_user = credentials.quotas_of_user(db, user_id)
-    return _usage(services, caller_of(services.settings, user_id, of_user), None)
+    return Usage(None, _listed(services, caller_of(services.settings, user_id, of_user), "user"), [])
 
 
 def usage_of_key(services: Services, user_id: UUID, key_id: UUID) -> Usage:
@@ -125,20 +125,12 @@ def usage_of_key(services: Services, user_id: UUID, key_id: UUID) -> Usage:
     if key is None:
         raise not_found("key", key_id)
     caller = caller_of(services.settings, user_id, of_user, key.quota_subject or key.id, key.quotas)
-    return _usage(services, caller, key_id)
+    return Usage(key_id, _listed(services, caller, "user"), _listed(services, caller, "key"))
 
 
-def _usage(services: Services, caller: Caller, key_id: UUID | None) -> Usage:
-    bounds = bounds_of(caller, *NAMES)
-    of_user = _listed(services, [bound for bound in bounds if bound.whose == "user"])
-    if key_id is None:
-        return Usage(None, of_user, [])
-    return Usage(key_id, of_user, _listed(services, [bound for bound in bounds if bound.whose == "key"]))
-
-
-def _listed(services: Services, bounds: list[Bound]) -> list[QuotaUsage]:
+def _listed(services: Services, caller: Caller, whose: Whose) -> list[QuotaUsage]:
     """All quotas; those without a bound are unlimited."""
-    by_name = {bound.quota: bound for bound in bounds}
+    by_name = {bound.quota: bound for bound in bounds_of(caller, *NAMES) if bound.whose == whose}
     with services.database.reading(snapshot=False) as db:
         now = clock.now(db)
     return [_usage_of(services, name, by_name.get(name), now) for name in NAMES]

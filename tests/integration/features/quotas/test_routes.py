@@ -174,6 +174,14 @@ class TestPage:
         assert "1,234" in text
         assert ">77<" in text
 
+    def test_home_leads_to_it_from_a_quota_that_is_used_up(self, api: Api) -> None:
+        manage.change_user_quotas(api.services, api.user_id, {"messages_per_day": 1})
+        api.flow()
+        api.capture("one")
+        shown = Page(api).get("/home/problems")
+        assert "The quota messages_per_day is used up" in shown
+        assert '<a class="button" href="/ui/settings/usage">Details</a>' in shown
+
     def test_it_replaces_the_quotas_of_a_key(self, api: Api) -> None:
         key_id, key = new_key(api, messages_per_day=5, end_users=7)
         page = Page(api)
