@@ -23,23 +23,19 @@ from memorybase.models import ApiKey
 from memorybase.settings import MAX_QUOTA
 
 Quota = Annotated[int, Field(ge=0, le=MAX_QUOTA)]
+MESSAGES_PER_DAY = "New messages a day in UTC, captured or of chats; null: the default of the settings."
+STORED_MESSAGES = "Messages stored now, captured or of chats; null: the default of the settings."
+SEARCHES_PER_MINUTE = "Searches a minute, and contexts with a query; null: the default of the settings."
+END_USERS = "End users that something is stored of; null: the default of the settings."
 
 
 class QuotasBody(Body):
     """Quotas of a key; null: the default of the settings."""
 
-    messages_per_day: Quota | None = Field(
-        default=None, description="New messages a day in UTC, captured or of chats; null: the default of the settings."
-    )
-    stored_messages: Quota | None = Field(
-        default=None, description="Messages stored now, captured or of chats; null: the default of the settings."
-    )
-    searches_per_minute: Quota | None = Field(
-        default=None, description="Searches a minute, and contexts with a query; null: the default of the settings."
-    )
-    end_users: Quota | None = Field(
-        default=None, description="End users that something is stored of; null: the default of the settings."
-    )
+    messages_per_day: Quota | None = Field(default=None, description=MESSAGES_PER_DAY)
+    stored_messages: Quota | None = Field(default=None, description=STORED_MESSAGES)
+    searches_per_minute: Quota | None = Field(default=None, description=SEARCHES_PER_MINUTE)
+    end_users: Quota | None = Field(default=None, description=END_USERS)
 
 
 class KeyBody(Body):
@@ -81,18 +77,10 @@ class RotationBody(Body):
 class KeyQuotas(BaseModel):
     """The quotas that were set for a key; null: the default of the settings. GET /usage has the limits that hold."""
 
-    messages_per_day: int | None = Field(
-        default=None, description="New messages a day in UTC, captured or of chats; null: the default of the settings."
-    )
-    stored_messages: int | None = Field(
-        default=None, description="Messages stored now, captured or of chats; null: the default of the settings."
-    )
-    searches_per_minute: int | None = Field(
-        default=None, description="Searches a minute, and contexts with a query; null: the default of the settings."
-    )
-    end_users: int | None = Field(
-        default=None, description="End users that something is stored of; null: the default of the settings."
-    )
+    messages_per_day: int | None = Field(default=None, description=MESSAGES_PER_DAY)
+    stored_messages: int | None = Field(default=None, description=STORED_MESSAGES)
+    searches_per_minute: int | None = Field(default=None, description=SEARCHES_PER_MINUTE)
+    end_users: int | None = Field(default=None, description=END_USERS)
 
 
 class KeyAnswer(BaseModel):
