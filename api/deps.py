@@ -24,10 +24,10 @@ from api.schemas import ERRORS, Identifier, SentUuid, Stored
 from memorybase import errors, ids, validation
 from memorybase.auth import api_keys
 from memorybase.auth.api_keys import Principal
+from memorybase.callers import acting_as
 from memorybase.calls import Effect
 from memorybase.database import paging
 from memorybase.models import ID_LENGTH
-from memorybase.quotas.bounds import acting_as
 from memorybase.services import Services
 
 MAX_TEXT_FILTER = 200  # characters

@@ -35,10 +35,12 @@ from ingesting.postgresql import running_postgresql
 
 from memorybase import features
 from memorybase.auth import api_keys
+from memorybase.callers import acting_as, caller_of
 from memorybase.calls import Actor, Call, Effect
 from memorybase.database import migrate
 from memorybase.database.engine import Database
 from memorybase.features.audit_log.recording import Recorder
+from memorybase.features.quotas.bounds import NAMES
 from memorybase.ingestion import capture as ingestion
 from memorybase.ingestion.advance import advance
 from memorybase.ingestion.capture import CaptureRequest
@@ -49,7 +51,6 @@ from memorybase.memory_bases.manage import NewMemoryBase, create_memory_base
 from memorybase.messages import NewMessage, normalise
 from memorybase.queries import ledger
 from memorybase.queries import messages as message_queries
-from memorybase.quotas.bounds import NAMES, acting_as, caller_of
 from memorybase.services import JobMessage, Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from api.extension import Routes
     from api.web.extension import Pages
+    from memorybase.callers import Caller
     from memorybase.calls import Call, Effect
     from memorybase.cli.extension import Commands
     from memorybase.conversation.context import Resolved
@@ -136,6 +137,11 @@ class Hooks:
     # A memory base forgets a session's messages up to this seq.
     on_forgotten: Callable[[OrmSession, BaseRow, SessionRow, int], Counts] = _no_counts
     of_messages: Sequence[OfMessages] = ()
+    # What a caller uses. Raise QuotaExceeded, that of messages also CountFirst. A search is charged before it begins.
+    charge_messages: Callable[[OrmSession, Charge], object] = _nothing
+    charge_search: Callable[[Services, Caller], object] = _nothing
+    # Nothing of a user's end user is stored any more.
+    on_end_user_erased: Callable[[OrmSession, UUID, str], object] = _nothing
     session_rows: Sequence[SessionRows] = ()
     base_tables: Sequence[type[Base]] = ()  # with memory_base_id: deleted in pages, before their memory base
     preparations: Mapping[str, SessionsStep] = field(default_factory=dict)  # by kind
@@ -144,7 +150,7 @@ class Hooks:
     before_search: Callable[[Services, SearchRequest], Comparison | None] = _none
     search_lists: Mapping[str, SearchList] = field(default_factory=dict)  # by the name of option and answer's field
     collections: Sequence[Collections] = ()
-    problems: Callable[[OrmSession, UUID], Sequence[Problem]] = _nothing
+    problems: Callable[[OrmSession, Services, UUID], Sequence[Problem]] = _nothing
     gauges: Callable[[OrmSession, Services], Sequence[Gauge]] = _nothing
     limits: Callable[[Services], Iterable[Limit]] = _nothing
     erase_outside: Callable[[Services, UUID, str | None], bool] = _nothing_left
@@ -213,6 +219,17 @@ class OfMessages:
 def of_messages(services: Services) -> list[OfMessages]:
     """What all features derive from messages."""
     return [each for hooks in services.hooks for each in hooks.of_messages]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge:
+    """Messages that a transaction stores for a caller: new ones, of this end user, or deleted ones again."""
+
+    caller: Caller
+    messages: int
+    now: datetime
+    end_user_id: str | None = None
+    are_restored: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ from api.routes import (
     sessions,
     sign_in,
     summaries,
-    usage,
     workers,
 )
 from memorybase.features import EXTENSIONS
@@ -39,7 +38,6 @@ ROUTERS = (
     history.router,
     search.router,
     keys.router,
-    usage.router,
     workers.router,
     sign_in.router,
     metrics.router,

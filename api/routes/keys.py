@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Annotated, Literal
 from uuid import UUID
@@ -21,28 +20,22 @@ from memorybase.auth.api_keys import DEFAULT_OVERLAP, MAX_OVERLAP
 from memorybase.auth.limits import MAX_FLOWS, scopes_of
 from memorybase.database.paging import Page
 from memorybase.models import ApiKey
-from memorybase.quotas import manage
-from memorybase.quotas.bounds import Quotas
 from memorybase.settings import MAX_QUOTA
 
 Quota = Annotated[int, Field(ge=0, le=MAX_QUOTA)]
+MESSAGES_PER_DAY = "New messages a day in UTC, captured or of chats; null: the default of the settings."
+STORED_MESSAGES = "Messages stored now, captured or of chats; null: the default of the settings."
+SEARCHES_PER_MINUTE = "Searches a minute, and contexts with a query; null: the default of the settings."
+END_USERS = "End users that something is stored of; null: the default of the settings."
 
 
 class QuotasBody(Body):
     """Quotas of a key; null: the default of the settings."""
 
-    messages_per_day: Quota | None = Field(
-        default=None, description="New messages a day in UTC, captured or of chats; null: the default of the settings."
-    )
-    stored_messages: Quota | None = Field(
-        default=None, description="Messages stored now, captured or of chats; null: the default of the settings."
-    )
-    searches_per_minute: Quota | None = Field(
-        default=None, description="Searches a minute, and contexts with a query; null: the default of the settings."
-    )
-    end_users: Quota | None = Field(
-        default=None, description="End users that something is stored of; null: the default of the settings."
-    )
+    messages_per_day: Quota | None = Field(default=None, description=MESSAGES_PER_DAY)
+    stored_messages: Quota | None = Field(default=None, description=STORED_MESSAGES)
+    searches_per_minute: Quota | None = Field(default=None, description=SEARCHES_PER_MINUTE)
+    end_users: Quota | None = Field(default=None, description=END_USERS)
 
 
 class KeyBody(Body):
@@ -84,18 +77,10 @@ class RotationBody(Body):
 class KeyQuotas(BaseModel):
     """The quotas that were set for a key; null: the default of the settings. GET /usage has the limits that hold."""
 
-    messages_per_day: int | None = Field(
-        default=None, description="New messages a day in UTC, captured or of chats; null: the default of the settings."
-    )
-    stored_messages: int | None = Field(
-        default=None, description="Messages stored now, captured or of chats; null: the default of the settings."
-    )
-    searches_per_minute: int | None = Field(
-        default=None, description="Searches a minute, and contexts with a query; null: the default of the settings."
-    )
-    end_users: int | None = Field(
-        default=None, description="End users that something is stored of; null: the default of the settings."
-    )
+    messages_per_day: int | None = Field(default=None, description=MESSAGES_PER_DAY)
+    stored_messages: int | None = Field(default=None, description=STORED_MESSAGES)
+    searches_per_minute: int | None = Field(default=None, description=SEARCHES_PER_MINUTE)
+    end_users: int | None = Field(default=None, description=END_USERS)
 
 
 class KeyAnswer(BaseModel):
@@ -144,11 +129,11 @@ def create_key(
         expires_at=body.expires_at,
         flow_ids=flow_ids,
         end_user_id=body.end_user_id,
-        quotas=None if body.quotas is None else Quotas(**body.quotas.model_dump()),
-        before_commit=keeping(request, 201, lambda _, key: (_shown(key), location("keys", key.id))),
+        quotas=(body.quotas and body.quotas.model_dump(exclude_none=True)) or None,
+        before_commit=keeping(request, 201, lambda _, key: (key_answer(key), location("keys", key.id))),
     )
     response.headers.update(location("keys", key.id))
-    return NewKeyAnswer(**_shown(key).model_dump(), secret=secret)
+    return NewKeyAnswer(**key_answer(key).model_dump(), secret=secret)
 
 
 @router.post("/keys/{key_id}/rotate", status_code=201, responses=CONFLICT)
@@ -171,10 +156,10 @@ def rotate_key(
         key_id,
         overlap=timedelta(seconds=wanted.overlap_seconds),
         expires_at=wanted.expires_at,
-        before_commit=keeping(request, 201, lambda _, key: (_shown(key), location("keys", key.id))),
+        before_commit=keeping(request, 201, lambda _, key: (key_answer(key), location("keys", key.id))),
     )
     response.headers.update(location("keys", key.id))
-    return NewKeyAnswer(**_shown(key).model_dump(), secret=secret)
+    return NewKeyAnswer(**key_answer(key).model_dump(), secret=secret)
 
 
 @router.get("/keys")
@@ -184,14 +169,7 @@ def list_keys(services: ServicesDep, caller: Admin, page: PageDep) -> Page[KeyAn
         raise errors.InvalidRequest("The list of keys has no cursor: use page and size", field="cursor")
     found = api_keys.list_keys(services, caller.user_id)
     shown = found[page.skip : page.skip + page.size]
-    return Page([_shown(key) for key in shown], len(found), page.page, page.size)
-
-
-@router.put("/keys/{key_id}/quotas")
-def set_key_quotas(key_id: KeyId, body: QuotasBody, services: ServicesDep, caller: Admin) -> KeyAnswer:
-    """Replace the quotas of a key, also of those that it was rotated into. A key cannot change its own."""
-    quotas = body.model_dump()
-    return _shown(manage.change_key_quotas(services, caller.user_id, key_id, quotas, by_key_id=caller.key_id))
+    return Page([key_answer(key) for key in shown], len(found), page.page, page.size)
 
 
 @router.delete("/keys/{key_id}", status_code=204)
@@ -201,10 +179,9 @@ def revoke_key(key_id: KeyId, services: ServicesDep, caller: Admin) -> Response:
     return Response(status_code=204)
 
 
-def _shown(key: ApiKey) -> KeyAnswer:
-    quotas = KeyQuotas(**asdict(Quotas.of(key.quotas)))
+def key_answer(key: ApiKey) -> KeyAnswer:
     return KeyAnswer(
         **{name: getattr(key, name) for name in KeyAnswer.model_fields if name not in ("scopes", "quotas")},
         scopes=scopes_of(key),
-        quotas=quotas,
+        quotas=KeyQuotas(**(key.quotas or {})),
     )

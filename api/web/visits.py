@@ -21,7 +21,7 @@ from api.web.same_origin import SAFE
 from memorybase import errors
 from memorybase.auth import web_sessions
 from memorybase.auth.api_keys import SCOPES, Principal
-from memorybase.quotas.bounds import acting_as
+from memorybase.callers import acting_as
 from memorybase.services import Services
 
 COOKIE = "memorybase_session"

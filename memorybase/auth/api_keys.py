@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import secrets
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -22,11 +22,11 @@ from memorybase import errors
 from memorybase.auth import limits
 from memorybase.auth.limits import KeyLimits
 from memorybase.cache import Cache
+from memorybase.callers import Caller, caller_of
 from memorybase.database import engine
 from memorybase.models import ID_LENGTH, NAME_LENGTH, ApiKey
 from memorybase.queries import credentials
 from memorybase.queries.ownership import not_found
-from memorybase.quotas.bounds import Caller, Quotas, caller_of
 from memorybase.services import Services
 from memorybase.validation import check_text
 
@@ -95,7 +95,7 @@ def create_key(
     expires_at: datetime | None = None,
     flow_ids: Sequence[UUID] | None = None,
     end_user_id: str | None = None,
-    quotas: Quotas | None = None,
+    quotas: Mapping[str, int] | None = None,
     before_commit: Callable[[OrmSession, ApiKey], object] | None = None,
 ) -> tuple[ApiKey, str]:
     """A new key and its secret, which cannot be read again; raises InvalidRequest. `flow_ids` and `end_user_id` limit
@@ -106,7 +106,7 @@ def create_key(
     secret = _SECRET_PREFIX + secrets.token_urlsafe(32)
     values = _values(user_id, name=name, secret=secret, scopes=scopes, now=now)
     values |= limits.stored(values["scopes"], flow_ids, end_user_id)
-    key = ApiKey(**values, expires_at=expires_at, quotas=None if quotas is None else quotas.stored())
+    key = ApiKey(**values, expires_at=expires_at, quotas=quotas)
     with services.database.transaction() as db:
         if flow_ids is not None or end_user_id is not None:
             limits.check_new(db, user_id, scopes, flow_ids)

@@ -17,9 +17,9 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.auth import api_keys
 from memorybase.auth.api_keys import Principal
+from memorybase.callers import caller_of
 from memorybase.models import WebTicket
 from memorybase.queries import credentials
-from memorybase.quotas.bounds import caller_of
 from memorybase.services import Services
 
 LINK_LIFETIME = timedelta(hours=1)

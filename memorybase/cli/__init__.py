@@ -26,7 +26,6 @@ from memorybase.cli import (
     partition,
     pause,
     priority,
-    quotas,
     reconcile,
     reindex,
     sample,
@@ -77,7 +76,6 @@ COMMANDS: dict[str, dict[str, Callable[..., object] | typer.Typer]] = {
     },
     "Access and retention": {
         "keys": keys.app,
-        "quotas": quotas.app,
     },
     "Operation": {
         "migrate": stack.migrate,

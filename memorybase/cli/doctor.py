@@ -17,6 +17,7 @@ import typer
 
 from memorybase import errors
 from memorybase.cli.options import DataDirOption, nothing_runs, plural
+from memorybase.features import EXTENSIONS
 from memorybase.settings import ENVIRONMENT_PREFIX, Settings, without_password
 from memorybase.stack.state import SERVICE_URLS, DataDir, settings_in_use
 from memorybase.vector_stores import VECTOR_STORES, VectorStoreName
@@ -325,17 +326,6 @@ def _dead_letters(context: DoctorContext) -> str:
     return f"{count}. List them with: memorybase dead-letters list --memory NAME" if count else "none"
 
 
-def _quotas(context: DoctorContext) -> str:
-    from memorybase.database import clock
-    from memorybase.quotas import usage
-
-    _ = context.database_url
-    with context.services.database.reading() as db:
-        full = usage.used_up(db, context.settings, clock.now(db))
-    details = [f"{each.quota} is used up: {each.text.rstrip('.')}" for each in full]
-    return _fail_if(bool(full), "; ".join(details) or "none is used up")
-
-
 def _vectors(context: DoctorContext) -> str:
     if context.restore:  # no failure: it goes on by itself
         return context.restore
@@ -421,7 +411,6 @@ CHECKS = (
     Check("dead letters", _dead_letters, _start),
     Check("keyword index", _keyword_index, lambda context: f"memorybase reindex{context.option}"),
     Check("token vectors", _token_vectors, lambda context: f"memorybase reconcile --repair{context.option}"),
-    Check("quotas", _quotas, lambda context: f"memorybase quotas show{context.option}, or set to raise one"),
     Check("coding agents", _coding_agents, lambda _: "memorybase hooks install AGENT, with the right --url and key"),
     Check("vectors", _vectors, lambda context: f"memorybase reconcile --repair{context.option}"),
 )
@@ -429,13 +418,14 @@ BEFORE_VECTOR_STORES = "redis"
 
 
 def checks_of(settings: Settings) -> list[Check]:
-    """The checks, with one for each vector store."""
+    """The checks, with one for each vector store, and those of features."""
     stores = [
         Check(name, partial(_vector_store, store=name), partial(_fix_of_store, store=name))
         for name in settings.vector_stores_in_use
     ]
     first = 1 + next(i for i, check in enumerate(CHECKS) if check.name == BEFORE_VECTOR_STORES)
-    return [*CHECKS[:first], *stores, *CHECKS[first:]]
+    added = [check for each in EXTENSIONS if (found := each.commands()) is not None for check in found.checks]
+    return [*CHECKS[:first], *stores, *CHECKS[first:], *added]
 
 
 def _print(result: Result) -> None:

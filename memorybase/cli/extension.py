@@ -1,11 +1,15 @@
-"""What a feature adds to the command line."""
+"""What a feature adds to the command line, and to what `memorybase doctor` checks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import typer
+
+if TYPE_CHECKING:
+    from memorybase.cli.doctor import Check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,3 +18,4 @@ class Commands:
 
     panel: str
     commands: Mapping[str, Callable[..., object] | typer.Typer]
+    checks: Sequence[Check] = ()

@@ -25,6 +25,7 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import caveats, errors, time_zones
+from memorybase.callers import charge_search
 from memorybase.caveats import Caveat
 from memorybase.conversation import Record, TokenCounter, View
 from memorybase.conversation.context_lines import AddedLines, LinesQuery, ShownLines
@@ -42,7 +43,6 @@ from memorybase.conversation.view.tokens import ESTIMATE
 from memorybase.ids import CallerId
 from memorybase.queries import caller_ids, flows, memory_bases, messages, sessions
 from memorybase.queries.ownership import check_flow, not_found
-from memorybase.quotas.charges import charge_search
 from memorybase.search import bands, search
 from memorybase.search import request as search_request
 from memorybase.search.hits import turns_around

@@ -11,6 +11,7 @@ from memorybase.extension import Extension, Hooks
 
 # In the order in which their hooks run, their routes are found and their pages are shown.
 EXTENSIONS = (
+    Extension("quotas", ("hooks", "routes", "page", "commands")),
     Extension("retention", ("hooks", "routes", "page", "commands")),
     Extension("audit_log", ("hooks", "routes", "page", "commands")),
     Extension("backup", ("commands",)),

@@ -16,9 +16,10 @@ from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors, metrics, tracing
+from memorybase.callers import Caller, charge_messages, charged
 from memorybase.database import clock, engine
 from memorybase.described import ExternalId, Id, Seq
-from memorybase.extension import of_messages
+from memorybase.extension import Charge, of_messages
 from memorybase.ids import CallerId, check_id
 from memorybase.ingestion import edit, idempotency
 from memorybase.ingestion.idempotency import Placed
@@ -30,8 +31,6 @@ from memorybase.queries import deleted_messages, sessions
 from memorybase.queries import messages as message_queries
 from memorybase.queries.ownership import share_bases
 from memorybase.queries.sessions import SessionRow
-from memorybase.quotas.bounds import Caller
-from memorybase.quotas.charges import charge_messages, charged
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -154,7 +153,8 @@ def _store(services: Services, post: _Post, caller: Caller, *, look_up_all: bool
         if session != as_opened:
             sessions.save(db, session)
         ingestion = trigger(db, services, bases, session, now)
-        charge_messages(db, caller, len(new), session.end_user_id, now)
+        charge = Charge(caller=caller, messages=len(new), now=now, end_user_id=session.end_user_id)
+        charge_messages(db, services, charge)
         run_id, run_is_new = runs[post.runs[-1]]
         engine.created(db, run_id=run_id, session_id=request.session_id)
     known = sum(each.state in ("known", "changed") for each in placed)

@@ -8,12 +8,11 @@
     knowledge      knowledge bases
     labels         which found messages are right for a question
     receipts       how much was deleted
-    quotas         how much of each quota is in use
     chat_memories, node_memory, summaries   conversation memory
 
 Lock order, everywhere: memory_bases, then sessions (the seq counter), then session_progress by id, then what features
-lock when messages change, then jobs, then what they lock in their other hooks, in their order. A transaction that locks
-quota_counters locks nothing else after it.
+lock when messages change, then jobs, then what they lock in their other hooks, in their order. A transaction that
+charges a caller locks nothing else after that.
 """
 
 from __future__ import annotations
@@ -46,7 +45,6 @@ from memorybase.models.jobs import DeadLetter, EmbeddingUsage, Heartbeat, Ingest
 from memorybase.models.knowledge import KnowledgeBase
 from memorybase.models.memory_bases import Generation, MemoryBase, PlannedBaseDeletion, Preparation, SessionProgress
 from memorybase.models.node_memory import MemoryUse, MemoryUseMessage, NodeExecution
-from memorybase.models.quotas import QuotaCounter, QuotaEndUser
 from memorybase.models.receipts import Receipt
 from memorybase.models.sessions import (
     IS_BEHIND,
@@ -110,8 +108,6 @@ __all__ = [
     "Preparation",
     "PreparationKind",
     "Priority",
-    "QuotaCounter",
-    "QuotaEndUser",
     "Receipt",
     "RestorableMessage",
     "Run",

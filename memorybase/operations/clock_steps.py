@@ -28,14 +28,12 @@ from memorybase.models import (
     PlannedBaseDeletion,
     PlannedDeletion,
     Preparation,
-    QuotaCounter,
     RestorableMessage,
     SessionProgress,
     WebTicket,
 )
 from memorybase.queries import heartbeats, leased_work, timestamps
 from memorybase.queries.timestamps import NOW, Limit
-from memorybase.quotas import counting
 from memorybase.services import Services
 from memorybase.sessions.deletion import LATE_WRITE
 from memorybase.sessions.planned_deletion import UNDO
@@ -87,7 +85,6 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     yield from leased_work.limits(summaries.WORK, services)
     yield Limit(PlannedDeletion.due_at, UNDO)
     yield Limit(PlannedBaseDeletion.due_at, UNDO)
-    yield Limit(QuotaCounter.recount_at, counting.MOST_PAUSE, becomes=NOW)
     for hooks in services.hooks:
         yield from hooks.limits(services)
 

@@ -25,7 +25,6 @@ from memorybase.operations.stack_parts import PartView
 from memorybase.queries import job_lists, statistics
 from memorybase.queries import problems as problem_queries
 from memorybase.queries.problems import COUNT_TO
-from memorybase.quotas.usage import UsedUp, used_up
 from memorybase.services import Services
 
 # Due messages are ingested within seconds; after this long somebody should look.
@@ -171,8 +170,7 @@ def problems(services: Services, user_id: UUID, seconds: float = stack_parts.ANS
             long = problem_queries.long_jobs(db, user_id, now - LONG, MAX_OF_A_KIND)
             wait = _wait(db, user_id, now)
             waiting = problem_queries.waiting_jobs(db, user_id) if long.rows or wait else 0
-            of_features = [each for hooks in services.hooks for each in hooks.problems(db, user_id)]
-            full = used_up(db, services.settings, now, user_id)
+            of_features = [each for hooks in services.hooks for each in hooks.problems(db, services, user_id)]
     except errors.DatabaseUnavailable as error:
         part = next(part for part in states if part.name == "database")
         found = [_of_part(part, error.message), *found]
@@ -187,7 +185,6 @@ def problems(services: Services, user_id: UUID, seconds: float = stack_parts.ANS
         held = None if wait.job is None else _held_up(wait.job, wait.oldest, waiting, now)
         found.append(held or _overdue(services, wait, waiting))
     found += [_long(row, waiting) for row in long.rows]
-    found += [_quota(services, each) for each in full]
     found += [_paused(row) for row in paused.rows]
     found = sorted([*found, *of_features], key=lambda each: _WORST_FIRST.index(each.kind))
     counted = (failed, paused, long, *([lost] if restore is None else []))
@@ -263,17 +260,6 @@ def _long(row: AnyRow, waiting: int) -> Problem:
         memory_base_name=row.name,
         job_id=row.job_id,
         fixes=(Fix(FixAction.CANCEL, "Cancel", "DELETE", f"/v1/jobs/{row.job_id}"),),
-    )
-
-
-def _quota(services: Services, full: UsedUp) -> Problem:
-    command = stack_parts.command(services.settings, f"quotas show{f' --key {full.key_id}' if full.key_id else ''}")
-    return Problem(
-        kind=ProblemKind.QUOTA,
-        title=f"The quota {full.quota} is used up",
-        text=full.text,
-        since=None,
-        fixes=(Fix(FixAction.RUN_COMMAND, "Copy the command", command=command),),
     )
 
 

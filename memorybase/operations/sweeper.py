@@ -23,7 +23,6 @@ from memorybase.memory_bases.deletion import finish_deletion
 from memorybase.operations import clock_steps
 from memorybase.queries import credentials, due_steps, flows, jobs, leased_work, memory_bases, pending
 from memorybase.queries.pending import SessionBehind
-from memorybase.quotas import counting
 from memorybase.services import Services
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import planned_deletion, renaming
@@ -136,8 +135,6 @@ def steps_of(services: Services) -> list[Step]:
         Step("tickets_forgotten", delete_expired_tickets, Pace.SELDOM),
         Step("requests_forgotten", idempotency.delete_expired, Pace.SELDOM),
         Step("jobs_deleted", delete_old, Pace.SELDOM, DELETE_LIMIT),
-        Step("quotas_recounted", counting.recount),
-        Step("quota_windows_deleted", counting.forget_windows, Pace.SELDOM),
     ]
     return own + [step for hooks in services.hooks for step in hooks.steps]
 

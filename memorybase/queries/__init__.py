@@ -24,6 +24,6 @@ overview, problems, statistics         Home; problems for a person; figures of t
 timestamps                             times that lie too far ahead
 knowledge_bases                        the registry of knowledge bases
 credentials, key_limits                users, API keys, sign-in links; the owner of what a limited key names
-quota_counters, idempotency_keys
+idempotency_keys                       requests that may be repeated
 exports                                the rows of an export, in pages
 """

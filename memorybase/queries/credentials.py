@@ -48,6 +48,14 @@ def key_by_hash(db: OrmSession, key_hash: bytes) -> StoredKey | None:
     return records.fetch_one(db, StoredKey, _BY_HASH, {"key_hash": key_hash})
 
 
+def quotas_of_user(db: OrmSession, user_id: UUID) -> dict[str, int] | None:
+    found: dict[str, int] | None = records.execute(db, _QUOTAS_OF_USER, {"user_id": user_id}).scalar()
+    return found
+
+
+_QUOTAS_OF_USER = sa.select(_USERS.quotas).where(_USERS.id == sa.bindparam("user_id"))
+
+
 def valid_hashes(db: OrmSession, hashes: Collection[bytes], now: datetime) -> set[bytes]:
     """The hashes of valid keys, and of links of such keys, among these."""
     valid: set[bytes] = set()

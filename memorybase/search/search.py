@@ -19,6 +19,7 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors, time_zones, tracing
+from memorybase.callers import charge_search
 from memorybase.caveats import NO_MEMORY_BASE, UNKNOWN_SESSION, Caveat
 from memorybase.database.replica import shared_position
 from memorybase.ids import CallerId
@@ -28,7 +29,6 @@ from memorybase.queries import keyword_index as postings
 from memorybase.queries import search as search_queries
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.queries.search import Features, Target
-from memorybase.quotas.charges import charge_search
 from memorybase.search import (
     asked_text,
     demotion,

@@ -12,6 +12,7 @@ from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import deletions, errors, events
+from memorybase.callers import forget_end_user
 from memorybase.conversation.memory_use import redaction
 from memorybase.database import clock
 from memorybase.deletions import OfChat, OfEndUser, OfSession
@@ -38,7 +39,6 @@ from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.message_changes import NOBODY, Attribution, ChangeKind
 from memorybase.queries.ownership import not_found, require_locked_session, share_bases
 from memorybase.queries.sessions import SessionRow
-from memorybase.quotas import counting
 from memorybase.services import Services
 from memorybase.sessions import chat_deletion, erasure, receipts, relinking, renaming
 from memorybase.sessions.erasure import Erasure
@@ -324,7 +324,7 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
         log.warning("end_user_erased_in_part", failed=len(failed), sessions=total.sessions)
         raise next(iter(failed.values()))
     with services.database.transaction() as db:
-        counting.forget_end_user(db, user_id, end_user_id)
+        forget_end_user(db, services, user_id, end_user_id)
     if total == Erasure():
         text = "There is no session, chat or memory use of this end user"
         raise errors.NotFound(text, field="end_user_id", value=end_user_id)

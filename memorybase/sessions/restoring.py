@@ -11,6 +11,7 @@ from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import deletions, errors
+from memorybase.callers import Caller, charge_messages, charged
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.deletions import OfSession
@@ -29,7 +30,7 @@ from memorybase.described import (
     WhyChanged,
     WrittenAt,
 )
-from memorybase.extension import of_messages
+from memorybase.extension import Charge, of_messages
 from memorybase.ids import CallerId
 from memorybase.ingestion import scheduler, trigger
 from memorybase.keyword_index import index
@@ -48,8 +49,6 @@ from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.message_changes import NOBODY, Attribution
 from memorybase.queries.ownership import not_found, require, resolve_flow
 from memorybase.queries.sessions import SessionRow
-from memorybase.quotas.bounds import Caller
-from memorybase.quotas.charges import charge_restored, charged
 from memorybase.services import Services
 from memorybase.sessions import relinking
 from memorybase.sessions.edits import RemovedFrom
@@ -161,7 +160,7 @@ def _restore(
         scheduled = scheduler.mark_edited(db, services, bases, session.session_id, message.seq, now)
         # Beyond the target it is pending, like a new message.
         ingestion = trigger.trigger(db, services, bases, session, now)
-        charge_restored(db, caller, 1, now)
+        charge_messages(db, services, Charge(caller=caller, messages=1, now=now, are_restored=True))
         jobs = [job.id for job in scheduled] + [state.job_id for state in ingestion if state.job_id is not None]
         return list(dict.fromkeys(jobs))
 

@@ -53,6 +53,7 @@ LAYERS: dict[str, set[str]] = {
     "queries": {"memorybase.queries"},
     "indexes": {
         "memorybase.auth",
+        "memorybase.callers",
         "memorybase.calls",
         "memorybase.comparison",
         "memorybase.deletions",
@@ -60,7 +61,6 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.idempotency",
         "memorybase.keyword_index",
         "memorybase.knowledge_bases",
-        "memorybase.quotas",
     },
     "flow": {"memorybase.conversation", "memorybase.ingestion", "memorybase.search"},
     # The only part of conversation memory that searches.
@@ -105,14 +105,23 @@ EXCEPTIONS = {
 # that part may.
 SHELLS = {"routes": "api.routes", "page": "api.web.views", "commands": "memorybase.cli"}
 # Who loads the list of extensions.
-LOADERS = {"api.routes", "api.web.extension", "memorybase.cli", "memorybase.wiring", "migrations.env", "worker.tasks"}
+LOADERS = {
+    "api.routes",
+    "api.web.extension",
+    "memorybase.cli",
+    "memorybase.cli.doctor",
+    "memorybase.wiring",
+    "migrations.env",
+    "worker.tasks",
+}
 # Words of the one contract of all features: settings, what answers and metrics call their kinds of problems, and what
 # receipts of erasures call the parts in which something stays.
 CONTRACT = {"memorybase.operations.problems", "memorybase.sessions.receipts", "memorybase.settings"}
-# Words of the contract elsewhere: settings, names in the database, the type of an event, texts that callers read.
+# Words of the contract elsewhere: settings, names in the database, the type of an event, errors, texts for callers.
 CONTRACT_WORDS = re.compile(
     "(audit|deleted)_retention_days|retention_due_at|retention_passes|flows_retention|RETENTION_EXPIRED|"
-    "retention\\.expired|before its retention ends|until retention does|Access and retention"
+    "retention\\.expired|before its retention ends|until retention does|Access and retention|"
+    "QuotaExceeded|QuotaFull|quota_exceeded|quota_full"
 )
 # The core has other documents: of this name only imports count.
 ALSO_OF_THE_CORE = {"documents"}
@@ -128,6 +137,17 @@ PLAIN_WORDS: dict[str, set[str]] = {
         "memorybase.conversation.context_report",
         "memorybase.features.retention.receipts",
         "memorybase.sessions.erasure",
+    },
+    "quotas": {
+        "api.contract.typed",  # details of an error
+        "api.limits",  # as the header of rate limits calls its own
+        "api.routes.keys",
+        "memorybase.auth.api_keys",
+        "memorybase.auth.web_sessions",
+        "memorybase.callers",
+        "memorybase.metrics",
+        "memorybase.models.accounts",
+        "memorybase.queries.credentials",
     },
     "standing_statements": {"api.web.views.person", "memorybase.sessions.erasure"},  # a field of erasures
 }
@@ -607,6 +627,7 @@ PLANTED = [
     ("api.web.views.playground", "features are known in their folders", "lab_marks = []"),
     ("memorybase.ingestion.advance", "features are known in their folders", "def new_facts(): ..."),
     ("memorybase.conversation.view.limits", "features are known in their folders", "# as Dify prunes"),
+    ("memorybase.ingestion.capture", "features are known in their folders", "quotas.charge(db)"),
     ("api.web.views.first_minute", "features are known in their folders", "LABS = {'dify': 'Dify'}"),
     (
         "memorybase.ingestion.advance",
@@ -656,6 +677,7 @@ ALLOWED = [
     ("memorybase.ids", "class Labels: available = True"),
     ("memorybase.ids", "TEXT = 'two facts'  # the fact"),
     ("memorybase.sessions.erasure", "facts = 0"),
+    ("memorybase.search.search", "raise errors.QuotaExceeded  # a quota is used up"),
     ("api.web.views.first_minute", "LANGUAGES = {'dify': 'Dify'}"),
 ]
 

@@ -26,7 +26,6 @@ from api.web.views import (
     session,
     settings_health,
     settings_keys,
-    settings_usage,
 )
 
 _OWN = (
@@ -50,7 +49,6 @@ _OWN = (
     session,
     settings_health,
     settings_keys,
-    settings_usage,
 )
 
 

@@ -885,33 +885,10 @@ export class Operations extends Transport {
     );
   }
 
-  /** Replace the quotas of a key, also of those that it was rotated into. A key cannot change its own. */
-  setKeyQuotas(
-    keyId: string,
-    fields: Fields<"set_key_quotas"> = {},
-    options?: CallOptions,
-  ): Promise<Answer<"set_key_quotas">> {
-    return this.json(
-      { method: "PUT", path: "/v1/keys/{key_id}/quotas", ids: { key_id: keyId }, body: fields },
-      options,
-    );
-  }
-
   /** Revoke an API key: its next use is refused. */
   revokeKey(keyId: string, options?: CallOptions): Promise<void> {
     return this.nothing(
       { method: "DELETE", path: "/v1/keys/{key_id}", ids: { key_id: keyId } },
-      options,
-    );
-  }
-
-  /**
-   * Read the quotas of the user and of the calling key: limit, use, and when it resets. A limited key sees its own
-   * only.
-   */
-  getUsage(fields: Fields<"get_usage"> = {}, options?: CallOptions): Promise<Answer<"get_usage">> {
-    return this.json(
-      { method: "GET", path: "/v1/usage", query: fields },
       options,
     );
   }
@@ -992,6 +969,29 @@ export class Operations extends Transport {
     return this.imported(
       { method: "POST", path: "/v1/import", query: fields },
       lines,
+      options,
+    );
+  }
+
+  /** Replace the quotas of a key, also of those that it was rotated into. A key cannot change its own. */
+  setKeyQuotas(
+    keyId: string,
+    fields: Fields<"set_key_quotas"> = {},
+    options?: CallOptions,
+  ): Promise<Answer<"set_key_quotas">> {
+    return this.json(
+      { method: "PUT", path: "/v1/keys/{key_id}/quotas", ids: { key_id: keyId }, body: fields },
+      options,
+    );
+  }
+
+  /**
+   * Read the quotas of the user and of the calling key: limit, use, and when it resets. A limited key sees its own
+   * only.
+   */
+  getUsage(fields: Fields<"get_usage"> = {}, options?: CallOptions): Promise<Answer<"get_usage">> {
+    return this.json(
+      { method: "GET", path: "/v1/usage", query: fields },
       options,
     );
   }

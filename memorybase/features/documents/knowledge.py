@@ -12,6 +12,7 @@ from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import caveats, errors
+from memorybase.callers import charge_search
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow, Page, PageRequest
 from memorybase.described import CreatedAt, Id
@@ -22,7 +23,6 @@ from memorybase.knowledge_bases import registry
 from memorybase.models import KnowledgeBase
 from memorybase.queries import knowledge_bases
 from memorybase.queries.ownership import not_found, require
-from memorybase.quotas.charges import charge_search
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import collection_names

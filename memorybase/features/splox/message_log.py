@@ -13,6 +13,7 @@ from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import deletions, errors, messages
+from memorybase.callers import Caller, charge_messages, charged
 from memorybase.conversation.view.files import FileRef
 from memorybase.conversation.view.records import Record, call_ids
 from memorybase.conversation.view.token_counters import counter_for
@@ -21,6 +22,7 @@ from memorybase.database import clock
 from memorybase.database.paging import MAX_INTEGER, MAX_SIZE, MAX_SKIP
 from memorybase.deletions import OfChat
 from memorybase.described import Content, CounterName, CreatedAt, ExternalId, Id, Metadata, Seq, SpeakerRole
+from memorybase.extension import Charge
 from memorybase.features.splox.config import ChatMemoryConfig
 from memorybase.features.splox.memories import (
     ChatSelector,
@@ -37,8 +39,6 @@ from memorybase.models import Chat, ChatMemory, ChatRecord
 from memorybase.queries import chats
 from memorybase.queries.chats import DeletedRecord
 from memorybase.queries.ownership import not_found
-from memorybase.quotas.bounds import Caller
-from memorybase.quotas.charges import charge_messages, charged
 from memorybase.services import Services
 from memorybase.sessions import chat_deletion
 
@@ -150,7 +150,9 @@ def post_messages(
             run = None if run_id is None else run_id.own
             posted = _append(db, chat, new_messages, run, key_id=caller.attributed_to)
             store_cut(db, memory, config_of(memory), chat)
-            charge_messages(db, caller, sum(each.created for each in posted), chat.end_user_id, now)
+            new = sum(each.created for each in posted)
+            charge = Charge(caller=caller, messages=new, now=now, end_user_id=chat.end_user_id)
+            charge_messages(db, services, charge)
             return memory, posted
 
     memory, posted = charged(services, key.user_id, store)

@@ -35,7 +35,7 @@ def gauges(db: OrmSession, _services: Services) -> list[Gauge]:
     ]
 
 
-def problems(db: OrmSession, user_id: UUID) -> list[Problem]:
+def problems(db: OrmSession, _services: Services, user_id: UUID) -> list[Problem]:
     """The user's webhooks that are disabled because they failed, or that did not get events, in the order of their
     creation. What somebody has disabled fails no more."""
     found = [each for each in queries.endpoints_of(db, user_id) if each.disabled_reason != DISABLED_ON_REQUEST]

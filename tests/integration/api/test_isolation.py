@@ -36,6 +36,7 @@ from memorybase.database import clock
 from memorybase.database.engine import Database
 from memorybase.features.facts.models import Fact
 from memorybase.features.memory_map.models import MapPoint, MemoryMap
+from memorybase.features.quotas import manage, usage
 from memorybase.models import (
     ApiKey,
     Base,
@@ -51,7 +52,6 @@ from memorybase.models import (
     Session,
     User,
 )
-from memorybase.quotas import manage, usage
 from memorybase.read_models import sessions
 from memorybase.settings import Settings
 

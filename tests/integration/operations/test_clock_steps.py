@@ -18,6 +18,7 @@ from memorybase.auth import api_keys
 from memorybase.database import clock
 from memorybase.features.facts.models import Distillation
 from memorybase.features.memory_map.models import MemoryMap
+from memorybase.features.quotas.models import QuotaCounter
 from memorybase.features.webhooks.models import WebhookDelivery, WebhookEndpoint
 from memorybase.memory_bases import deletion, regenerate
 from memorybase.models import (
@@ -35,7 +36,6 @@ from memorybase.models import (
     PlannedDeletion,
     Preparation,
     PreparationKind,
-    QuotaCounter,
     RestorableMessage,
     Session,
     SessionSummary,

@@ -15,6 +15,8 @@ from harness.statements import recorded
 from harness.world import World
 
 from memorybase import errors
+from memorybase.callers import acting_as, caller_of
+from memorybase.features.quotas import manage, usage
 from memorybase.features.webhooks import deliveries, endpoints
 from memorybase.memory_bases import consistency
 from memorybase.models import ApiKey, DeadLetter, Generation, IngestionJob, MemoryBase, Message
@@ -22,8 +24,6 @@ from memorybase.operations import stack_parts
 from memorybase.operations.health import part_names
 from memorybase.operations.problems import FixAction, Problem, ProblemKind, problems
 from memorybase.operations.stack_parts import PartView
-from memorybase.quotas import manage, usage
-from memorybase.quotas.bounds import acting_as, caller_of
 from memorybase.settings import Settings
 from memorybase.vectors.store import CollectionRef
 

@@ -25,7 +25,6 @@ from memorybase.calls import Actor, Call, Effect, Via
 from memorybase.database.engine import Database
 from memorybase.features.audit_log import chain, recording
 from memorybase.features.audit_log.models import AuditEntry
-from memorybase.quotas.bounds import Quotas
 
 Entry = dict[str, Any]
 SECRET = "a text that no entry may contain"
@@ -116,7 +115,7 @@ def test_failed_and_refused_calls_and_reads_leave_none(api: Api) -> None:
 
 def test_a_quota_that_is_counted_in_its_own_transaction_takes_no_entry_away(api: Api) -> None:
     api.flow("support")
-    limited = api.limited_key(quotas=Quotas(messages_per_day=2, end_users=5, stored_messages=100))
+    limited = api.limited_key(quotas={"messages_per_day": 2, "end_users": 5, "stored_messages": 100})
     before = len(entries(api))
     said = {"session_id": "s1", "run_id": "r1", "end_user_id": "anna"}
     limited.post("/flows/support/runs", {**said, "messages": [{"role": "user", "content": "a"}]}, expect=201)

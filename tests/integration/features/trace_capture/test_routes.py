@@ -19,7 +19,6 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from memorybase import errors
 from memorybase.auth import api_keys
 from memorybase.features.trace_capture import spans
-from memorybase.quotas.bounds import Quotas
 
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
 PATH = "/flows/support/traces"
@@ -298,7 +297,7 @@ def test_a_collision_with_another_request_is_not_refused_for_good(api: Api, monk
 
 def test_beyond_a_quota_the_exporter_is_told_to_try_again(api: Api) -> None:
     _, secret = api_keys.create_key(
-        api.services, api.user_id, name="exporter", scopes=["write"], quotas=Quotas(messages_per_day=0)
+        api.services, api.user_id, name="exporter", scopes=["write"], quotas={"messages_per_day": 0}
     )
     error = replace(api, secret=secret).refused("POST", PATH, 429, json=export(span(BOAT)))
     assert (error["code"], stored(api)) == ("quota_exceeded", [])

@@ -30,7 +30,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def problems_of(world: World) -> list[Problem]:
     with world.services.database.reading() as db:
-        return health.problems(db, world.user_id)
+        return health.problems(db, world.services, world.user_id)
 
 
 def test_what_was_delivered_is_not_sent_again(world: World) -> None:

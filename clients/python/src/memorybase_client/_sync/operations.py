@@ -1908,37 +1908,6 @@ class Operations(Transport):
         )
         return self._call(call, models.NewKeyAnswer)
 
-    def set_key_quotas(
-        self,
-        key_id: str | UUID,
-        *,
-        messages_per_day: int | None = None,
-        stored_messages: int | None = None,
-        searches_per_minute: int | None = None,
-        end_users: int | None = None,
-    ) -> models.KeyAnswer:
-        """Replace the quotas of a key, also of those that it was rotated into. A key cannot change its own.
-
-        key_id: The UUID of the key.
-        messages_per_day: New messages a day in UTC, captured or of chats; null: the default of the settings.
-        stored_messages: Messages stored now, captured or of chats; null: the default of the settings.
-        searches_per_minute: Searches a minute, and contexts with a query; null: the default of the settings.
-        end_users: End users that something is stored of; null: the default of the settings.
-        """
-        call = Call(
-            "PUT",
-            f"/keys/{segment(key_id, 'key_id')}/quotas",
-            content=json_of(
-                {
-                    "messages_per_day": messages_per_day,
-                    "stored_messages": stored_messages,
-                    "searches_per_minute": searches_per_minute,
-                    "end_users": end_users,
-                }
-            ),
-        )
-        return self._call(call, models.KeyAnswer)
-
     def revoke_key(self, key_id: str | UUID) -> None:
         """Revoke an API key: its next use is refused.
 
@@ -1946,15 +1915,6 @@ class Operations(Transport):
         """
         call = Call("DELETE", f"/keys/{segment(key_id, 'key_id')}")
         self._call_empty(call)
-
-    def get_usage(self, *, key_id: str | UUID | None = None) -> models.Usage:
-        """Read the quotas of the user and of the calling key: limit, use, and when it resets. A limited key sees
-        its own only.
-
-        key_id: Another key; requires the scope admin.
-        """
-        call = Call("GET", "/usage", params={"key_id": key_id})
-        return self._call(call, models.Usage)
 
     def list_workers(self) -> models.Workers:
         """List the workers of the installation, with how much each of them holds. `memorybase workers drain` stops
@@ -2126,6 +2086,46 @@ class Operations(Transport):
         """
         call = Call("POST", "/import", params={"on_conflict": on_conflict})
         return self._import(call, lines)
+
+    def set_key_quotas(
+        self,
+        key_id: str | UUID,
+        *,
+        messages_per_day: int | None = None,
+        stored_messages: int | None = None,
+        searches_per_minute: int | None = None,
+        end_users: int | None = None,
+    ) -> models.KeyAnswer:
+        """Replace the quotas of a key, also of those that it was rotated into. A key cannot change its own.
+
+        key_id: The UUID of the key.
+        messages_per_day: New messages a day in UTC, captured or of chats; null: the default of the settings.
+        stored_messages: Messages stored now, captured or of chats; null: the default of the settings.
+        searches_per_minute: Searches a minute, and contexts with a query; null: the default of the settings.
+        end_users: End users that something is stored of; null: the default of the settings.
+        """
+        call = Call(
+            "PUT",
+            f"/keys/{segment(key_id, 'key_id')}/quotas",
+            content=json_of(
+                {
+                    "messages_per_day": messages_per_day,
+                    "stored_messages": stored_messages,
+                    "searches_per_minute": searches_per_minute,
+                    "end_users": end_users,
+                }
+            ),
+        )
+        return self._call(call, models.KeyAnswer)
+
+    def get_usage(self, *, key_id: str | UUID | None = None) -> models.Usage:
+        """Read the quotas of the user and of the calling key: limit, use, and when it resets. A limited key sees
+        its own only.
+
+        key_id: Another key; requires the scope admin.
+        """
+        call = Call("GET", "/usage", params={"key_id": key_id})
+        return self._call(call, models.Usage)
 
     def preview_retention(
         self,

@@ -13,18 +13,8 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import engine, records
 from memorybase.database.upsert import core, insert, insert_if_absent, insert_into, rows_affected
-from memorybase.models import (
-    ApiKey,
-    Chat,
-    ChatRecord,
-    Flow,
-    Message,
-    QuotaCounter,
-    QuotaEndUser,
-    Run,
-    Session,
-    User,
-)
+from memorybase.features.quotas.models import QuotaCounter, QuotaEndUser
+from memorybase.models import ApiKey, Chat, ChatRecord, Flow, Message, Run, Session, User
 
 NO_WINDOW = datetime(1970, 1, 1, tzinfo=UTC)  # of the quotas of what is stored
 
@@ -45,14 +35,6 @@ class Due(NamedTuple):
 _KEY = (QuotaCounter.subject_id, QuotaCounter.quota, QuotaCounter.window_start)
 
 # Quotas.
-
-
-def quotas_of_user(db: OrmSession, user_id: UUID) -> dict[str, int] | None:
-    found: dict[str, int] | None = records.execute(db, _QUOTAS_OF_USER, {"user_id": user_id}).scalar()
-    return found
-
-
-_QUOTAS_OF_USER = sa.select(core(User).c.quotas).where(core(User).c.id == sa.bindparam("user_id"))
 
 
 def lock_quotas_of_user(db: OrmSession, user_id: UUID) -> dict[str, int] | None:

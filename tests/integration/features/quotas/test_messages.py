@@ -9,12 +9,12 @@ import pytest
 import sqlalchemy as sa
 from harness.statements import recorded
 from harness.world import World
-from integration.quotas.conftest import Limited
+from integration.features.quotas.conftest import Limited
 
 from memorybase import errors
-from memorybase.models import QuotaCounter
-from memorybase.quotas import manage
-from memorybase.quotas.bounds import acting_as, caller_of
+from memorybase.callers import acting_as, caller_of
+from memorybase.features.quotas import manage
+from memorybase.features.quotas.models import QuotaCounter
 
 pytestmark = pytest.mark.both_databases  # locks differ
 

@@ -1,4 +1,4 @@
-"""Usage of quotas."""
+"""Usage of quotas, and the quotas of keys."""
 
 from __future__ import annotations
 
@@ -7,14 +7,24 @@ from typing import Annotated
 
 from fastapi import Query
 
-from api.deps import Reader, ServicesDep, keyed_router
+from api.deps import Admin, Reader, ServicesDep, keyed_router
+from api.extension import Routes
 from api.key_limits import Rule
 from api.operations import operation
+from api.routes.keys import KeyAnswer, KeyId, QuotasBody, key_answer
 from api.schemas import SentUuid
-from memorybase.quotas import usage
-from memorybase.quotas.usage import Usage
+from memorybase.features.quotas import manage, usage
+from memorybase.features.quotas.usage import Usage
 
 router = keyed_router("keys")
+ROUTES = Routes(router=router)
+
+
+@router.put("/keys/{key_id}/quotas")
+def set_key_quotas(key_id: KeyId, body: QuotasBody, services: ServicesDep, caller: Admin) -> KeyAnswer:
+    """Replace the quotas of a key, also of those that it was rotated into. A key cannot change its own."""
+    quotas = body.model_dump()
+    return key_answer(manage.change_key_quotas(services, caller.user_id, key_id, quotas, by_key_id=caller.key_id))
 
 
 @router.get("/usage")

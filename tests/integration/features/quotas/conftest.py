@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock
-from memorybase.quotas import manage, usage
-from memorybase.quotas.bounds import NAMES
+from memorybase.features.quotas import manage, usage
+from memorybase.features.quotas.bounds import NAMES
 
 
 @dataclass

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
+from memorybase.features.quotas import queries
+from memorybase.features.quotas.bounds import NAMES, WINDOWS
 from memorybase.models import ApiKey
-from memorybase.queries import quota_counters
 from memorybase.queries.ownership import not_found
-from memorybase.quotas.bounds import NAMES, WINDOWS, Quotas
 from memorybase.services import Services
+from memorybase.settings import MAX_QUOTA
 
 Changes = Mapping[str, int | None]
 
@@ -26,15 +26,15 @@ def change_key_quotas(
 
     Raises NotFound, InvalidRequest, and Forbidden for a key's own quotas."""
     with services.database.transaction() as db:
-        key = quota_counters.key_of_user(db, user_id, key_id)
+        key = queries.key_of_user(db, user_id, key_id)
         if key is None:
             raise not_found("key", key_id)
         subject_id = key.quota_subject or key.id
-        asking = None if by_key_id is None else quota_counters.key_of_user(db, user_id, by_key_id)
+        asking = None if by_key_id is None else queries.key_of_user(db, user_id, by_key_id)
         if asking is not None and (asking.quota_subject or asking.id) == subject_id:
             raise errors.Forbidden("A key cannot change its own quotas. Use another key, or: memorybase quotas set")
-        quotas = replace(Quotas.of(key.quotas), **changes)
-        quota_counters.set_quotas_of_key(db, subject_id, quotas.stored())
+        quotas = _changed(key.quotas, changes)
+        queries.set_quotas_of_key(db, subject_id, quotas or None)
         _forget_unlimited(db, subject_id, quotas)
         db.refresh(key)
     return key
@@ -43,12 +43,24 @@ def change_key_quotas(
 def change_user_quotas(services: Services, user_id: UUID, changes: Changes) -> None:
     """Change the quotas of a user, over all of its keys."""
     with services.database.transaction() as db:
-        quotas = replace(Quotas.of(quota_counters.lock_quotas_of_user(db, user_id)), **changes)
-        if not quota_counters.set_quotas_of_user(db, user_id, quotas.stored()):
+        quotas = _changed(queries.lock_quotas_of_user(db, user_id), changes)
+        if not queries.set_quotas_of_user(db, user_id, quotas or None):
             raise errors.NotFound("There is no such user", field="user_id", value=user_id)
         _forget_unlimited(db, user_id, quotas)
 
 
-def _forget_unlimited(db: OrmSession, subject_id: UUID, quotas: Quotas) -> None:
-    unlimited = [name for name in NAMES if name not in WINDOWS and getattr(quotas, name) is None]
-    quota_counters.forget_counters(db, subject_id, unlimited)
+def _changed(stored: Mapping[str, int] | None, changes: Changes) -> dict[str, int]:
+    """The value of a row's column. Raises InvalidRequest."""
+    wanted = {**(stored or {}), **changes}
+    quotas: dict[str, int] = {name: value for name in NAMES if (value := wanted.get(name)) is not None}
+    for name, value in quotas.items():
+        if not 0 <= value <= MAX_QUOTA:
+            raise errors.InvalidRequest(
+                f"{name} must be 0 to {MAX_QUOTA}", field=name, value=value, limit=[0, MAX_QUOTA]
+            )
+    return quotas
+
+
+def _forget_unlimited(db: OrmSession, subject_id: UUID, quotas: Mapping[str, int]) -> None:
+    unlimited = [name for name in NAMES if name not in WINDOWS and name not in quotas]
+    queries.forget_counters(db, subject_id, unlimited)

@@ -19,9 +19,9 @@ from harness.rows import each_row
 from memorybase_client import errors as client_errors
 from memorybase_client._calls import error_of
 
-from api.web.views import settings_usage
 from memorybase.features.audit_log.models import AuditEntry
-from memorybase.quotas import manage
+from memorybase.features.quotas import manage
+from memorybase.features.quotas import page as settings_usage
 
 UNLIMITED = {"messages_per_day": None, "stored_messages": None, "searches_per_minute": None, "end_users": None}
 
@@ -173,6 +173,14 @@ class TestPage:
         text = Page(api).get(PAGE)
         assert "1,234" in text
         assert ">77<" in text
+
+    def test_home_leads_to_it_from_a_quota_that_is_used_up(self, api: Api) -> None:
+        manage.change_user_quotas(api.services, api.user_id, {"messages_per_day": 1})
+        api.flow()
+        api.capture("one")
+        shown = Page(api).get("/home/problems")
+        assert "The quota messages_per_day is used up" in shown
+        assert '<a class="button" href="/ui/settings/usage">Details</a>' in shown
 
     def test_it_replaces_the_quotas_of_a_key(self, api: Api) -> None:
         key_id, key = new_key(api, messages_per_day=5, end_users=7)

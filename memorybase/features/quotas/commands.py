@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from memorybase import errors
+from memorybase.cli.doctor import Check, DoctorContext
+from memorybase.cli.extension import Commands
 from memorybase.cli.keys import local_user, parsed_id, recorded
 from memorybase.cli.options import DataDirOption, print_table
 
@@ -19,7 +21,7 @@ app = typer.Typer(help="Quotas of the user and of API keys: show, set.", no_args
 @app.command()
 def show(key: KeyOption = "", data_dir: DataDirOption = None) -> None:
     """Show limit, use and reset of each quota of the user, or of a key."""
-    from memorybase.quotas import usage
+    from memorybase.features.quotas import usage
 
     services, user_id = local_user(data_dir)
     found = usage.usage_of_key(services, user_id, parsed_id(key)).key if key else None
@@ -45,7 +47,7 @@ def set_(
     data_dir: DataDirOption = None,
 ) -> None:
     """Set quotas of the user, or of a key. What is not named stays; default takes the value of the settings."""
-    from memorybase.quotas import manage
+    from memorybase.features.quotas import manage
 
     given = {
         "messages_per_day": messages_per_day,
@@ -73,3 +75,22 @@ def _number(name: str, value: str) -> int | None:
     if not value.isdecimal():
         raise errors.InvalidRequest(f"{name} must be a number, or {UNLIMITED}", field=name, value=value)
     return int(value)
+
+
+def _check(context: DoctorContext) -> str:
+    from memorybase.database import clock
+    from memorybase.features.quotas import usage
+
+    _ = context.database_url
+    with context.services.database.reading() as db:
+        full = usage.used_up(db, context.settings, clock.now(db))
+    if full:
+        raise errors.NotReady("; ".join(f"{each.quota} is used up: {each.text.rstrip('.')}" for each in full))
+    return "none is used up"
+
+
+COMMANDS = Commands(
+    panel="Access and retention",
+    commands={"quotas": app},
+    checks=(Check("quotas", _check, lambda context: f"memorybase quotas show{context.option}, or set to raise one"),),
+)

@@ -10,12 +10,15 @@ from uuid import UUID
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.callers import Caller, caller_of, limits_of
 from memorybase.database import clock
-from memorybase.queries import quota_counters
+from memorybase.features.quotas import counting, queries
+from memorybase.features.quotas.bounds import NAMES, Bound, Whose, bounds_of, window_of
+from memorybase.features.quotas.charges import FREED_BY
+from memorybase.operations import stack_parts
+from memorybase.operations.problems import Fix, FixAction, Problem, ProblemKind
+from memorybase.queries import credentials
 from memorybase.queries.ownership import not_found
-from memorybase.quotas import counting
-from memorybase.quotas.bounds import NAMES, Bound, Caller, Whose, caller_of, limit_of, window_of
-from memorybase.quotas.charges import FREED_BY
 from memorybase.services import Services
 from memorybase.settings import QuotaName, Settings
 
@@ -81,43 +84,53 @@ def used_up(db: OrmSession, settings: Settings, now: datetime, user_id: UUID | N
     """The quotas of the user and its keys, or of all users, of which nothing is left."""
     windows = {window_of(name, now)[0] for name in NAMES}
     found = []
-    for row in quota_counters.used_now(db, windows, user_id):
+    for row in queries.used_now(db, windows, user_id):
         name = cast("QuotaName", row.quota)
-        whose: Whose = "user" if row.key_id is None else "key"
-        limit = limit_of(settings, whose, name, row.of_user if row.key_id is None else row.of_key)
+        is_of_user = row.key_id is None
+        defaults, own = (settings.user_quotas, row.of_user) if is_of_user else (settings.key_quotas, row.of_key)
+        limit = limits_of(defaults, own).get(name)
         if limit is not None and row.used >= limit:
             found.append(UsedUp(name, limit, window_of(name, now)[1], row.key_id, row.key_name))
     return found
 
 
+def problems(db: OrmSession, services: Services, user_id: UUID) -> list[Problem]:
+    """The quotas of the user and its keys of which nothing is left."""
+    return [_problem(services, each) for each in used_up(db, services.settings, clock.now(db), user_id)]
+
+
+def _problem(services: Services, full: UsedUp) -> Problem:
+    command = stack_parts.command(services.settings, f"quotas show{f' --key {full.key_id}' if full.key_id else ''}")
+    return Problem(
+        kind=ProblemKind.QUOTA,
+        title=f"The quota {full.quota} is used up",
+        text=full.text,
+        since=None,
+        fixes=(Fix(FixAction.RUN_COMMAND, "Copy the command", command=command),),
+    )
+
+
 def usage_of_user(services: Services, user_id: UUID) -> Usage:
     """The user's usage, without that of a key."""
     with services.database.reading(snapshot=False) as db:
-        of_user = quota_counters.quotas_of_user(db, user_id)
-    return _usage(services, caller_of(services.settings, user_id, of_user), None)
+        of_user = credentials.quotas_of_user(db, user_id)
+    return Usage(None, _listed(services, caller_of(services.settings, user_id, of_user), "user"), [])
 
 
 def usage_of_key(services: Services, user_id: UUID, key_id: UUID) -> Usage:
     """Raises NotFound."""
     with services.database.reading(snapshot=False) as db:
-        key = quota_counters.key_of_user(db, user_id, key_id)
-        of_user = quota_counters.quotas_of_user(db, user_id)
+        key = queries.key_of_user(db, user_id, key_id)
+        of_user = credentials.quotas_of_user(db, user_id)
     if key is None:
         raise not_found("key", key_id)
     caller = caller_of(services.settings, user_id, of_user, key.quota_subject or key.id, key.quotas)
-    return _usage(services, caller, key_id)
+    return Usage(key_id, _listed(services, caller, "user"), _listed(services, caller, "key"))
 
 
-def _usage(services: Services, caller: Caller, key_id: UUID | None) -> Usage:
-    of_user = _listed(services, [bound for bound in caller.bounds if bound.whose == "user"])
-    if key_id is None:
-        return Usage(None, of_user, [])
-    return Usage(key_id, of_user, _listed(services, [bound for bound in caller.bounds if bound.whose == "key"]))
-
-
-def _listed(services: Services, bounds: list[Bound]) -> list[QuotaUsage]:
+def _listed(services: Services, caller: Caller, whose: Whose) -> list[QuotaUsage]:
     """All quotas; those without a bound are unlimited."""
-    by_name = {bound.quota: bound for bound in bounds}
+    by_name = {bound.quota: bound for bound in bounds_of(caller, *NAMES) if bound.whose == whose}
     with services.database.reading(snapshot=False) as db:
         now = clock.now(db)
     return [_usage_of(services, name, by_name.get(name), now) for name in NAMES]
@@ -128,8 +141,8 @@ def _usage_of(services: Services, name: QuotaName, bound: Bound | None, now: dat
     if bound is None:
         return QuotaUsage(name, None, None, end)
     with services.database.reading(snapshot=False) as db:
-        used = quota_counters.used(db, *bound.counter, start)
+        used = queries.used(db, *bound.counter, start)
     if used is None and end is None:
-        counting.start(services, bound)  # nothing was stored since the quota was set
+        counting.start(bound, services)  # nothing was stored since the quota was set
         return _usage_of(services, name, bound, now)
     return QuotaUsage(name, bound.limit, used or 0, end)

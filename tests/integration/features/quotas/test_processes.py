@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from harness.world import World
-from integration.quotas.conftest import Limited
+from integration.features.quotas.conftest import Limited
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.slow]  # locks differ
 

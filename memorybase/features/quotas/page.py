@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from fastapi import APIRouter, Form
+from fastapi import APIRouter
 from fastapi.responses import Response
 
 from api.web.calls import without_content
+from api.web.extension import Pages, ProblemPage
 from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.auth import api_keys
-from memorybase.quotas import manage, usage
-from memorybase.quotas.bounds import NAMES as QUOTAS
-from memorybase.quotas.bounds import limit_of
-from memorybase.quotas.usage import QuotaUsage
+from memorybase.features.quotas import manage, usage
+from memorybase.features.quotas.usage import QuotaUsage
+from memorybase.operations.problems import ProblemKind
 from memorybase.services import Services
-from memorybase.settings import MAX_QUOTA
+from memorybase.settings import MAX_QUOTA, QuotaName
 
 router = APIRouter(include_in_schema=False)
 
 PATH = "/settings/usage"
-NAMES = {
+NAMES: dict[QuotaName, str] = {
     "messages_per_day": "Messages a day",
     "stored_messages": "Stored messages",
     "searches_per_minute": "Searches a minute",
     "end_users": "End users",
 }
 MOST_KEYS = 50  # shown: each is counted
+
+PAGES = Pages(
+    router=router,
+    tab=("usage", "Usage"),
+    problems={ProblemKind.QUOTA: ProblemPage(about="", actions={}, link=lambda _: ("Details", PATH))},
+)
 
 
 class Listed(NamedTuple):
@@ -47,21 +53,10 @@ async def page(visit: Visitor) -> Response:
 
 
 @router.post(f"{PATH}/{{key_id}}")
-async def save(
-    visit: Visitor,
-    key_id: UUID,
-    messages_per_day: Annotated[str, Form()] = "",
-    stored_messages: Annotated[str, Form()] = "",
-    searches_per_minute: Annotated[str, Form()] = "",
-    end_users: Annotated[str, Form()] = "",
-) -> Response:
+async def save(visit: Visitor, key_id: UUID) -> Response:
     """Replace the quotas of a key; an empty field is the default of the settings."""
-    given = {
-        "messages_per_day": messages_per_day,
-        "stored_messages": stored_messages,
-        "searches_per_minute": searches_per_minute,
-        "end_users": end_users,
-    }
+    form = await visit.request.form()
+    given: dict[str, str] = {name: str(form.get(name, "")) for name in NAMES}
     try:
         quotas = {name: _number(name, text.strip()) for name, text in given.items()}
         key = await visit.admin(manage.change_key_quotas, key_id, quotas, by_key_id=visit.principal.key_id)
@@ -98,7 +93,7 @@ async def _page(visit: Visit, **values: Any) -> Response:
         left_out=left_out,
         names=NAMES,
         most=MAX_QUOTA,
-        defaults={each: limit_of(settings, "key", each, None) for each in QUOTAS},
+        defaults={each: settings.key_quotas.get(each) for each in NAMES},
         **shown,
     )
 

@@ -13,17 +13,17 @@ import pytest
 import sqlalchemy as sa
 from harness.postgres import WAITING
 from harness.waiting import wait_until
-from integration.quotas.conftest import Limited
+from integration.features.quotas.conftest import Limited
 
 from memorybase import errors
 from memorybase.auth import api_keys
+from memorybase.callers import acting_as
+from memorybase.features.quotas import counting, queries
+from memorybase.features.quotas.bounds import NAMES, bounds_of
+from memorybase.features.quotas.models import QuotaCounter, QuotaEndUser
 from memorybase.features.splox import memories, message_log
 from memorybase.features.splox.config import ChatMemoryConfig
 from memorybase.features.splox.memories import ChatSelector, MemoryKey
-from memorybase.models import QuotaCounter, QuotaEndUser
-from memorybase.queries import quota_counters
-from memorybase.quotas import counting
-from memorybase.quotas.bounds import acting_as
 from memorybase.sessions import edits, restoring
 
 pytestmark = pytest.mark.both_databases  # locks and correlated deletes differ
@@ -88,7 +88,7 @@ def test_a_recount_keeps_what_is_charged_meanwhile(limited: Limited, monkeypatch
     limited.set(stored_messages=10)
     assert limited.say("one", "two")
     edits.delete_session(limited.world.services, limited.world.user_id, limited.world.flow_id, "s1")
-    count = quota_counters.stored_messages
+    count = queries.stored_messages
 
     def busy(*args: object) -> int:
         assert limited.say("before the count", session="s2")
@@ -96,7 +96,7 @@ def test_a_recount_keeps_what_is_charged_meanwhile(limited: Limited, monkeypatch
         assert limited.say("after it", session="s2")
         return found
 
-    monkeypatch.setattr(quota_counters, "stored_messages", busy)
+    monkeypatch.setattr(queries, "stored_messages", busy)
     sweep(limited)
     assert limited.used("stored_messages") == 2
 
@@ -106,14 +106,14 @@ def test_two_sweepers_correct_a_counter_once(limited: Limited, monkeypatch: pyte
     assert limited.say("one", "two", "three")
     edits.delete_session(limited.world.services, limited.world.user_id, limited.world.flow_id, "s1")
     assert limited.say("four")
-    count = quota_counters.stored_messages
+    count = queries.stored_messages
 
     def other(*args: object) -> int:
-        monkeypatch.setattr(quota_counters, "stored_messages", count)
+        monkeypatch.setattr(queries, "stored_messages", count)
         counting.recount(limited.world.services)
         return count(*args)
 
-    monkeypatch.setattr(quota_counters, "stored_messages", other)
+    monkeypatch.setattr(queries, "stored_messages", other)
     sweep(limited)
     assert limited.used("stored_messages") == 1
 
@@ -207,7 +207,7 @@ def test_a_capture_and_a_recount_that_find_the_same_end_user_count_it_once(
     assert limited.say("hello", session="a", end_user_id="ann")
     with limited.world.services.database.transaction() as db:  # as if it was not counted
         counting.forget_end_user(db, limited.world.user_id, "ann")
-    find = quota_counters.add_end_users_of_user
+    find = queries.add_end_users_of_user
     with ThreadPoolExecutor(1) as pool:
         captures: list[Future[bool]] = []
 
@@ -216,7 +216,7 @@ def test_a_capture_and_a_recount_that_find_the_same_end_user_count_it_once(
             wait_for_a_lock(limited)
             return find(*args)
 
-        monkeypatch.setattr(quota_counters, "add_end_users_of_user", find_late)
+        monkeypatch.setattr(queries, "add_end_users_of_user", find_late)
         sweep(limited)
         assert captures[0].result(30)
     assert limited.used("end_users") == 1
@@ -265,7 +265,7 @@ def test_a_key_counts_what_came_with_it_also_after_its_rotation(limited: Limited
         world.user_id,
         name=f"key {uuid4()}",
         scopes=["read", "write"],
-        quotas=api_keys.Quotas(stored_messages=3, messages_per_day=3, searches_per_minute=1, end_users=1),
+        quotas={"stored_messages": 3, "messages_per_day": 3, "searches_per_minute": 1, "end_users": 1},
     )
     assert limited.say("of nobody")
     with acting_as(api_keys.authenticate(world.services, secret).charged):
@@ -285,7 +285,7 @@ def test_a_key_counts_what_came_with_it_also_after_its_rotation(limited: Limited
     _, secret = api_keys.rotate_key(world.services, world.user_id, rotated.id)
     caller = api_keys.authenticate(world.services, secret).charged
     assert caller is not None
-    assert [bound.limit for bound in caller.bounds] == [3, 3, 1, 1]
+    assert [bound.limit for bound in bounds_of(caller, *NAMES)] == [3, 3, 1, 1]
 
 
 def test_a_quota_that_was_lifted_counts_from_the_start_when_it_is_set_again(limited: Limited) -> None:

@@ -7,13 +7,13 @@ from datetime import timedelta
 
 import pytest
 from harness.statements import recorded
-from integration.quotas.conftest import Limited
+from integration.features.quotas.conftest import Limited
 
 from memorybase import errors, metrics
+from memorybase.callers import charge_search
 from memorybase.conversation import context
 from memorybase.database import postgresql
-from memorybase.queries import quota_counters
-from memorybase.quotas.charges import charge_search
+from memorybase.features.quotas import queries
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
 from memorybase.search.search import search_several
@@ -76,7 +76,7 @@ def test_a_search_that_the_database_cannot_count_is_admitted(limited: Limited, m
     def away(*_: object) -> bool:
         raise errors.DatabaseUnavailable
 
-    monkeypatch.setattr(quota_counters, "charge_window", away)
+    monkeypatch.setattr(queries, "charge_window", away)
     find(limited)
     assert unchecked._value.get() == before + 1
 
