@@ -141,6 +141,9 @@ class Visit:
         """A whole page. `place`: the entry of the navigation that it belongs to."""
         return responses.page(self.request, template, status, visit=self, place=place, title=title, **values)
 
+    def settings(self, template: str, tab: str, title: str, **values: Any) -> Response:
+        return self.page(template, place="settings", title=title, tab=tab, **values)
+
     def fragment(self, template: str, **values: Any) -> Response:
         """A part of a page, for htmx."""
         return responses.page(self.request, template, visit=self, **values)

@@ -31,7 +31,7 @@ async def settings(visit: Visitor) -> Response:
 @without_content
 async def page(visit: Visitor) -> Response:
     values = await _values(visit)
-    return visit.page("settings_health.html", place="settings", title="Health", tab="health", version="", **values)
+    return visit.settings("settings_health.html", "health", "Health", version="", **values)
 
 
 @router.get("/settings/health/parts")

@@ -91,11 +91,10 @@ async def _page(visit: Visit, **values: Any) -> Response:
     limited_to = {UUID(each) for key in found for each in key.flow_ids or ()}
     names = {each.id: each.name for each in (await visit.read(sessions.get_flows, limited_to)).values()}
     shown: dict[str, Any] = {"given": {}, "error": None, "created": None, "secret": "", "overlap": None} | values
-    return visit.page(
+    return visit.settings(
         "settings_keys.html",
-        place="settings",
-        title="Keys",
-        tab="keys",
+        "keys",
+        "Keys",
         keys=found,
         scopes=SCOPES,
         scope_words=SCOPE_WORDS,

@@ -52,7 +52,7 @@ async def audit(
         "is_on": visit.services.settings.audit != "off",
     }
     if not visit.may("admin"):
-        return visit.page("settings_audit.html", place="settings", title="Audit log", tab="audit", found=None, **values)
+        return visit.settings("settings_audit.html", "audit", "Audit log", found=None, **values)
     keys = await visit.admin(api_keys.list_keys)
     chosen = next((each.id for each in keys if str(each.id) == key), None)
     wanted = EntryFilter(
@@ -63,11 +63,10 @@ async def audit(
     )
     found = await visit.admin(entries.list_entries, wanted, PageRequest(size=PAGE, cursor=cursor or None))
     own = address(PATH, kind=values["kind"], key=chosen, operation=values["operation"], mine="true" if mine else None)
-    return visit.page(
+    return visit.settings(
         "settings_audit.html",
-        place="settings",
-        title="Audit log",
-        tab="audit",
+        "audit",
+        "Audit log",
         found=found,
         own=own,
         keys=keys,

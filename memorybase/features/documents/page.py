@@ -7,17 +7,25 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.badges import Badge
 from api.web.calls import recorded_as, without_content
 from api.web.extension import Pages
 from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.database.paging import PageRequest
 from memorybase.features.documents import knowledge
+from memorybase.features.documents.knowledge import Status
 
 router = APIRouter(include_in_schema=False)
 
 PAGES = Pages(router=router, tab=("knowledge", "Knowledge bases"))
 PAGE = 50
+STATES: dict[Status, Badge] = {
+    "ready": Badge("ok", "Ready"),
+    "pending": Badge("waiting", "Pending"),
+    "regenerating": Badge("waiting", "Regenerating"),
+    "deleting": Badge("waiting", "Deleting"),
+}
 
 
 @router.get("/settings/knowledge")
@@ -48,12 +56,12 @@ async def _page(visit: Visit, **values: Any) -> Response:
     cursor = visit.request.query_params.get("cursor") or None
     found = await visit.read(knowledge.list_knowledge_bases, PageRequest(size=PAGE, cursor=cursor), for_retrieval=True)
     shown: dict[str, Any] = {"name": "", "error": None} | values
-    return visit.page(
+    return visit.settings(
         "settings_knowledge.html",
-        place="settings",
-        title="Knowledge bases",
-        tab="knowledge",
+        "knowledge",
+        "Knowledge bases",
         found=found,
         cursor=cursor or "",
+        states=STATES,
         **shown,
     )

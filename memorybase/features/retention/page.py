@@ -128,11 +128,10 @@ async def list_receipts(visit: Visitor, cursor: str = "", erased: str = "") -> R
     """`cursor` pages the receipts of rules, `erased` those of erasures."""
     found = await visit.read(receipts.list_passes, PageRequest(size=PAGE, cursor=cursor or None))
     erased_by_request = await visit.read(erasures.list_receipts, PageRequest(size=PAGE, cursor=erased or None))
-    return visit.page(
+    return visit.settings(
         "settings_receipts.html",
-        place="settings",
-        title="Retention",
-        tab="retention",
+        "retention",
+        "Retention",
         found=found,
         cursor=cursor,
         erasures=erased_by_request,
@@ -175,11 +174,10 @@ async def _rules(visit: Visit, target: str, days: str, error: errors.MemorybaseE
         error = refused
     offered = PageRequest(size=OFFERED)
     bases = await visit.read(memory_bases.list_memory_bases, offered)
-    return visit.page(
+    return visit.settings(
         "settings_retention.html",
-        place="settings",
-        title="Retention",
-        tab="retention",
+        "retention",
+        "Retention",
         target=target,
         days=days,
         flows=(await visit.read(sessions.list_flows, offered)).items,
@@ -197,12 +195,11 @@ async def _holds(visit: Visit, cursor: str = "", **values: Any) -> Response:
     named = await visit.read(sessions.get_flows, {each.flow_id for each in found.items if each.flow_id})
     held = [(each.flow_id, each.session_id) for each in found.items if each.flow_id and each.session_id]
     shown: dict[str, Any] = {"given": {}, "error": None} | values
-    return visit.page(
+    return visit.settings(
         "settings_holds.html",
+        "retention",
+        "Retention",
         titles=await visit.read(titles.session_titles, held),
-        place="settings",
-        title="Retention",
-        tab="retention",
         found=found,
         cursor=cursor,
         flows=offered,

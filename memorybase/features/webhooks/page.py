@@ -9,6 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.badges import Badge
 from api.web.calls import recorded_as, without_content
 from api.web.extension import Pages, ProblemPage
 from api.web.rendering import address, plural
@@ -17,7 +18,7 @@ from memorybase import errors
 from memorybase.database.paging import PageRequest
 from memorybase.features.webhooks import deliveries, endpoints
 from memorybase.features.webhooks.deliveries import DeliveryState
-from memorybase.features.webhooks.endpoints import MAX_ENDPOINTS
+from memorybase.features.webhooks.endpoints import MAX_ENDPOINTS, WebhookView
 from memorybase.features.webhooks.outbox import EventType
 from memorybase.operations.problems import FixAction, Problem, ProblemKind
 
@@ -34,8 +35,11 @@ EVENTS = {
     EventType.RETENTION_EXPIRED: "Data expired",
 }
 REASONS = {"request": "Disabled", "gone": "Disabled: it answered 410", "failing": "Disabled: it failed for days"}
-TONES = {DeliveryState.PENDING: "waiting", DeliveryState.DELIVERED: "ok", DeliveryState.DEAD: "failed"}
-STATES = {DeliveryState.PENDING: "Pending", DeliveryState.DELIVERED: "Delivered", DeliveryState.DEAD: "Dead"}
+STATES = {
+    DeliveryState.PENDING: Badge("waiting", "Pending"),
+    DeliveryState.DELIVERED: Badge("ok", "Delivered"),
+    DeliveryState.DEAD: Badge("failed", "Dead"),
+}
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -79,19 +83,17 @@ async def webhook(
         deliveries.list_deliveries, webhook_id, PageRequest(size=PAGE, cursor=cursor or None), state=chosen
     )
     own = address(f"/settings/webhooks/{webhook_id}", state=chosen or "")
-    return visit.page(
+    return visit.settings(
         "settings_webhook.html",
-        place="settings",
-        title="Deliveries",
-        tab="webhooks",
+        "webhooks",
+        "Deliveries",
         hook=hook,
         found=found,
         state=chosen or "",
         states=STATES,
-        tones=TONES,
         cursor=cursor,
         own=own,
-        reasons=REASONS,
+        state_of=_state_of,
         tested=tested,
         version="",
         kept_days=deliveries.KEPT.days,
@@ -168,6 +170,12 @@ async def replay_dead(visit: Visit, webhook_id: UUID) -> str:
     return f"{plural(result.replayed, 'delivery', 'deliveries')} {are} sent again.{more}"
 
 
+def _state_of(hook: WebhookView) -> Badge:
+    if not hook.enabled:
+        return Badge("off", REASONS[hook.disabled_reason or ""])
+    return Badge("failed", "Failing") if hook.failing_since else Badge("ok", "Enabled")
+
+
 async def _enable(visit: Visit, webhook_id: UUID) -> str:
     await visit.admin(endpoints.change, webhook_id, {"enabled": True})
     return "The webhook is enabled. What waits is sent now."
@@ -197,13 +205,12 @@ async def _page(visit: Visit, **values: Any) -> Response:
     listed = PageRequest(size=MAX_ENDPOINTS)
     found = (await visit.admin(endpoints.list_webhooks, listed)).items if visit.may("admin") else []
     shown: dict[str, Any] = {"given": {}, "error": None, "created": None} | values
-    return visit.page(
+    return visit.settings(
         "settings_webhooks.html",
-        place="settings",
-        title="Webhooks",
-        tab="webhooks",
+        "webhooks",
+        "Webhooks",
         hooks=found,
         events=EVENTS,
-        reasons=REASONS,
+        state_of=_state_of,
         **shown,
     )
