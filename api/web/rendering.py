@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from api.web.markdown import to_html
 from memorybase import __version__
 from memorybase.messages import ROLES, message_text
 from memorybase.read_models.titles import is_generated, known_as, title_of
+from memorybase.search.bands import MIN_SCORE, band_of
 from memorybase.search.vector_search import PENDING_MESSAGES
 from memorybase.sessions.planned_deletion import UNDO
 
@@ -35,6 +36,7 @@ FOUND_BEFORE = (
 # Problems that are no failures, and those of them that need nobody.
 WAITS = frozenset({"paused", "long", "restore"})
 CALM = frozenset({"long", "restore"})
+LATE = timedelta(hours=1)
 UNDO_SECONDS = int(UNDO.total_seconds())  # of a deletion
 
 _UTC = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d) UTC")
@@ -86,6 +88,7 @@ def _environment() -> Environment:
         "duration": duration,
         "when": when,
         "score": score,
+        "band": lambda value: band_of(value).name,
         "truncate_text": truncate,
         "clock": clock,
         "day": day,
@@ -100,6 +103,8 @@ def _environment() -> Environment:
         "PLACES": PLACES,
         "version": __version__,
         "address": address,
+        "came_late": came_late,
+        "MIN_SCORE": MIN_SCORE,
         "UNDO_SECONDS": UNDO_SECONDS,
         "title_of": title_of,
         "is_generated": is_generated,
@@ -170,6 +175,11 @@ def when(time: datetime | None, never: str = "never") -> str:
     return Markup('<time datetime="{}" title="{}">{}</time>').format(
         f"{utc:%Y-%m-%dT%H:%M:%S.%fZ}", f"{utc:%Y-%m-%d %H:%M:%S} UTC", text
     )
+
+
+def came_late(written_at: datetime, captured_at: datetime) -> bool:
+    """Whether it was captured so much later than it was written, as by an import, that both times are shown."""
+    return captured_at - written_at > LATE
 
 
 def score(value: float) -> str:

@@ -11,7 +11,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from api.web.badges import SEARCH_STATES
+from api.web.badges import SEARCH_STATES, Badge
 from api.web.calls import without_content
 from api.web.extension import Fixes, problem_pages
 from api.web.memory_state import state_of
@@ -46,7 +46,13 @@ CHART_TITLES = {
     Window.WEEK: "Messages, by 6 hours",
 }
 SPANS = {Window.HOUR: "five minutes", Window.DAY: "hour", Window.WEEK: "six hours"}  # of a bar
-KINDS = ("searchable", "waiting", "failed", "lost", "other")
+KINDS = {
+    "searchable": "Ingested",
+    "waiting": "Waiting",
+    "failed": "Failed",
+    "lost": "Lost",
+    "other": "History only",
+}
 
 
 @router.get("/")
@@ -226,7 +232,7 @@ async def _overview_values(visit: Visit, found: Overview | None, window: Window)
         "written_at": await _or_none(visit, titles.runs_written_at, runs) or {},
         "share": None if not counted else 100 * found.searchable / counted,
         "columns": [(f"{bucket.at:%-d %b %H:%M} UTC", _amounts(bucket)) for bucket in found.buckets],
-        "kinds": [kind for kind in KINDS if any(_amounts(bucket)[kind] for bucket in found.buckets)],
+        "kinds": {kind: KINDS[kind] for kind in KINDS if any(_amounts(bucket)[kind] for bucket in found.buckets)},
         "top": top,
         "filled": sum(any(_amounts(bucket).values()) for bucket in found.buckets),
         "span": SPANS[window],
@@ -239,8 +245,9 @@ def _amounts(bucket: OverviewBucket) -> dict[str, int]:
     return {kind: getattr(bucket, kind) for kind in KINDS}
 
 
-def _run_words(run: LatestRun) -> tuple[str, str]:
-    """Tone and words of a run's state."""
+def _run_words(run: LatestRun) -> Badge:
     if run.state is SearchState.WAITING:
-        return "waiting", f"Waiting: {run.pending:,} of {run.threshold:,}" if run.threshold else "Waits for Ingest now"
+        return Badge(
+            "waiting", f"Waiting: {run.pending:,} of {run.threshold:,}" if run.threshold else "Waits for Ingest now"
+        )
     return SEARCH_STATES[run.state]

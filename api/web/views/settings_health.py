@@ -17,6 +17,7 @@ from memorybase.operations.stack_parts import PartView
 from memorybase.services import Services
 
 OF_THE_WORKER = {ProblemKind.OVERDUE, ProblemKind.LONG}
+LAG = 60.0  # seconds of lag that the page does not mention
 
 router = APIRouter(include_in_schema=False)
 
@@ -54,7 +55,7 @@ async def _values(visit: Visit) -> dict[str, Any]:
     return {
         "parts": found,
         "away": [part for part in found if not part.ok],
-        "lag": lag,
+        "lag": None if lag is None or lag <= LAG else lag,
         "waits": waits,
     }
 
