@@ -46,13 +46,7 @@ CHART_TITLES = {
     Window.WEEK: "Messages, by 6 hours",
 }
 SPANS = {Window.HOUR: "five minutes", Window.DAY: "hour", Window.WEEK: "six hours"}  # of a bar
-KINDS = {
-    "searchable": "Ingested",
-    "waiting": "Waiting",
-    "failed": "Failed",
-    "lost": "Lost",
-    "other": "History only",
-}
+KINDS = {"searchable": "Ingested", "waiting": "Waiting", "failed": "Failed", "lost": "Lost", "other": "History only"}
 
 
 @router.get("/")

@@ -20,12 +20,6 @@ router = APIRouter(include_in_schema=False)
 
 PAGES = Pages(router=router, tab=("knowledge", "Knowledge bases"))
 PAGE = 50
-STATES: dict[Status, Badge] = {
-    "ready": Badge("ok", "Ready"),
-    "pending": Badge("waiting", "Pending"),
-    "regenerating": Badge("waiting", "Regenerating"),
-    "deleting": Badge("waiting", "Deleting"),
-}
 
 
 @router.get("/settings/knowledge")
@@ -62,6 +56,10 @@ async def _page(visit: Visit, **values: Any) -> Response:
         "Knowledge bases",
         found=found,
         cursor=cursor or "",
-        states=STATES,
+        state_of=_state_of,
         **shown,
     )
+
+
+def _state_of(status: Status) -> Badge:
+    return Badge("ok" if status == "ready" else "waiting", status.capitalize())
