@@ -379,19 +379,25 @@ def test_knowledge_of_another_user_is_2001(api: Api, base: Json) -> None:
 
 
 BAD_INPUT: list[tuple[Json, str]] = [
-    ({"knowledge_id": 7}, "knowledge_id: "),
-    ({"knowledge_id": ""}, "knowledge_id: "),
-    ({"knowledge_id": "x" * 1_001}, "knowledge_id: String should have at most 1000 characters (got 1001)"),
+    ({"knowledge_id": 7}, "knowledge_id must "),
+    ({"knowledge_id": ""}, "knowledge_id must "),
+    ({"knowledge_id": "x" * 1_001}, "knowledge_id must have at most 1000 characters (got 1001)"),
     ({"knowledge_id": "a\x00"}, "knowledge_id: Text must not contain a NUL character"),
     ({"knowledge_id": "support/a%00"}, "Text must not contain a NUL character"),
-    ({"query": ""}, "query: "),
+    ({"query": ""}, "query must "),
     ({"query": " "}, "query must not be empty"),
-    ({"retrieval_setting": {"top_k": 0}}, "top_k: Input should be greater than or equal to 1 (got 0)"),
+    ({"retrieval_setting": {"top_k": 0}}, "retrieval_setting.top_k must be greater than or equal to 1 (got 0)"),
     ({"retrieval_setting": {"top_k": 101}}, "retrieval_setting.top_k must be from 1 to 100 (got 101)"),
-    ({"retrieval_setting": {"top_k": True}}, "retrieval_setting.top_k: "),
-    ({"retrieval_setting": {"top_k": 4, "score_threshold": 1.5}}, "retrieval_setting.score_threshold: "),
-    ({"retrieval_setting": "all"}, "retrieval_setting: "),
-    ({"metadata_condition": {"logical_operator": "xor"}}, "metadata_condition.logical_operator: "),
+    ({"retrieval_setting": {"top_k": True}}, "retrieval_setting.top_k must be a valid integer (got True)"),
+    (
+        {"retrieval_setting": {"top_k": 4, "score_threshold": 1.5}},
+        "retrieval_setting.score_threshold must be less than or equal to 1 (got 1.5, ",
+    ),
+    ({"retrieval_setting": "all"}, "retrieval_setting must be "),
+    (
+        {"metadata_condition": {"logical_operator": "xor"}},
+        "metadata_condition.logical_operator must be 'and' or 'or' (got xor)",
+    ),
     ({"metadata_condition": {"conditions": [condition("a", "is", "x")] * 21}}, "at most 20 items"),
     (
         {"metadata_condition": {"conditions": [{"comparison_operator": "is"}]}},
