@@ -34,11 +34,14 @@ def failed(client: Client, stack: EmbeddedStack, name: str, sessions: int) -> st
 def test_all_failures_are_retried_in_two_clicks_with_a_result_for_each(
     window: Window, client: Client, web_stack: EmbeddedStack
 ) -> None:
+    failed(client, web_stack, "another", 1)
     base = failed(client, web_stack, "seventy", 35)
     opened = window()
     page = opened.page
     opened.open("/")
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Jobs").click()
+    expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
+    opened.open(f"/jobs?memory={base}")
     group = page.get_by_role("form", name="The model gave no valid vector")
     expect(group).to_contain_text("2 texts")
     expect(group.get_by_role("row", name=TEXTS[0])).to_contain_text("\N{MULTIPLICATION SIGN}35")
