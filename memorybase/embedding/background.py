@@ -25,23 +25,9 @@ class BackgroundEmbedder:
 
     def __init__(self, load: Callable[[], Embedder]) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="embedder", initializer=_lower_priority)
-        self._embedder = self._thread.submit(load).result()
-
-    @property
-    def model(self) -> str:
-        return self._embedder.model
-
-    @property
-    def identity(self) -> str:
-        return self._embedder.identity
-
-    @property
-    def dimension(self) -> int:
-        return self._embedder.dimension
-
-    @property
-    def max_tokens(self) -> int:
-        return self._embedder.max_tokens
+        self._embedder = found = self._thread.submit(load).result()
+        self.model, self.identity = found.model, found.identity
+        self.dimension, self.max_tokens = found.dimension, found.max_tokens
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self._thread.submit(self._embedder.embed, texts).result()

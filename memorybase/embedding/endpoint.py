@@ -10,11 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.circuit import Circuit
 from memorybase.embedding import tokens
 from memorybase.embedding.endpoint_client import EndpointClient, InputRefused
 from memorybase.embedding.exported import TOKENIZER_FILE
@@ -31,10 +29,6 @@ if TYPE_CHECKING:
 PREFIX = "openai:"
 REQUESTS_AT_ONCE = 4
 REQUEST_TOKENS = 16_000  # estimated; what an endpoint refuses is sent again in halves
-TIMEOUT_SECONDS = 10.0  # of one request
-ATTEMPTS = 4  # of a worker at a request; a search makes at most two
-FAILURES = 5  # in a row, until there is a pause
-PAUSE_SECONDS = 15.0  # without requests; then one tries
 SPECIAL_TOKENS = 2  # that most models put around a text
 EMPTY = " "  # sent for an empty text, which endpoints refuse
 PROBE_TEXT = "The quick brown fox jumps over the lazy dog."
@@ -50,35 +44,25 @@ class EndpointEmbedder:
 
     token_encoding = None  # endpoints give one vector for a text
 
-    def __init__(
-        self,
-        client: EndpointClient,
-        *,
-        model: str,
-        tokenizer: Tokenizer,
-        max_tokens: int,
-        request_texts: int,
-        dimension: int = 0,
-        prompts: Prompts = NO_PROMPTS,
-    ) -> None:
+    def __init__(self, client: EndpointClient, settings: Settings, *, model: str, prompts: Prompts) -> None:
         self.model = model
         self._client = client
-        self._tokenizer = tokenizer
+        self._tokenizer = _tokenizer(settings.embedding_tokenizer)
         self._prompts = prompts
-        self._request_texts = request_texts
+        self._request_texts = settings.embedding_request_texts
         self._running = ThreadPoolExecutor(REQUESTS_AT_ONCE, thread_name_prefix="embeddings")
-        self.max_tokens = max_tokens - SPECIAL_TOKENS - len(tokens.offsets(tokenizer, prompts.passage))
+        most = settings.embedding_max_tokens
+        self.max_tokens = most - SPECIAL_TOKENS - len(tokens.offsets(self._tokenizer, prompts.passage))
         if self.max_tokens < 1:
             raise ModelUnavailable(
-                f"its passage prompt leaves no room for text: MEMORYBASE_EMBEDDING_MAX_TOKENS is {max_tokens}.",
-                model=model,
+                f"its passage prompt leaves no room for text: MEMORYBASE_EMBEDDING_MAX_TOKENS is {most}.", model=model
             )
         self.dimension = 0
         vectors = self._embed(TEXTS, "")
         self.dimension = vectors.shape[1]
-        if dimension not in {0, self.dimension}:
+        if settings.embedding_dimension not in {0, self.dimension}:
             raise ModelUnavailable(
-                f"{model} gives vectors of {self.dimension} dimensions, not the {dimension} of "
+                f"{model} gives vectors of {self.dimension} dimensions, not the {settings.embedding_dimension} of "
                 "MEMORYBASE_EMBEDDING_DIMENSION. Set it to 0 for a model of one dimension.",
                 model=model,
             )
@@ -169,40 +153,13 @@ class EndpointEmbedder:
         )
 
 
-def load(
-    settings: Settings,
-    model: str,
-    *,
-    prompts: Prompts,
-    patient: bool,
-    transport: httpx.BaseTransport | None = None,
-    **options: Any,
-) -> EndpointEmbedder:
-    """The embedder of `openai:NAME` by the settings; raises ModelUnavailable."""
+def load(settings: Settings, model: str, *, prompts: Prompts, patient: bool, **options: Any) -> EndpointEmbedder:
+    """The embedder of `openai:NAME` by the settings, with further options of its client; raises ModelUnavailable."""
     name = model.removeprefix(PREFIX)
     if not name:
         raise ModelUnavailable("openai: must be followed by the model's name, as in openai:text-embedding-3-small")
-    client = EndpointClient(
-        url=settings.embedding_url,
-        key=settings.embedding_key,
-        model=name,
-        dimension=settings.embedding_dimension,
-        timeout_seconds=TIMEOUT_SECONDS,
-        attempts=ATTEMPTS,
-        patient=patient,
-        circuit=Circuit(PAUSE_SECONDS, failures=FAILURES),
-        transport=transport,
-        **options,
-    )
-    return EndpointEmbedder(
-        client,
-        model=model,
-        tokenizer=_tokenizer(settings.embedding_tokenizer),
-        max_tokens=settings.embedding_max_tokens,
-        request_texts=settings.embedding_request_texts,
-        dimension=settings.embedding_dimension,
-        prompts=prompts,
-    )
+    client = EndpointClient(settings, name, patient=patient, **options)
+    return EndpointEmbedder(client, settings, model=model, prompts=prompts)
 
 
 def _tokenizer(stated: str) -> Tokenizer:

@@ -22,6 +22,7 @@ from memorybase.circuit import Circuit
 from memorybase.embedding.usage import OF_THIS_PROCESS, Usage, UsageCounter
 from memorybase.errors import ModelUnavailable
 from memorybase.retry_after import seconds_in
+from memorybase.settings import Settings
 
 REFUSED = frozenset({400, 413, 422})  # the endpoint works, and does not take these texts
 BUSY = 429
@@ -31,6 +32,10 @@ HINTS = {
     403: "Check MEMORYBASE_EMBEDDING_KEY.",
     404: "Check MEMORYBASE_EMBEDDING_URL and the model's name.",
 }
+TIMEOUT_SECONDS = 10.0  # of one request
+ATTEMPTS = 4  # of a worker at a request
+FAILURES = 5  # in a row, until there is a pause
+PAUSE_SECONDS = 15.0  # without requests; then one tries
 FIRST_PAUSE_SECONDS = 0.5  # before the second attempt; doubles
 LONGEST_PAUSE_SECONDS = 30.0  # of a worker; an endpoint that asks for more is an outage
 IMPATIENT_ATTEMPTS = 2  # of a search, whose user waits
@@ -51,36 +56,33 @@ class _Failed(Exception):
 
 
 class EndpointClient:
-    """Usable from many threads. A patient one is a worker's; an impatient one fails soon, for requests of users."""
+    """The settings' endpoint, for one model and many threads. A patient one is a worker's; an impatient one fails soon,
+    for requests of users."""
 
     def __init__(
         self,
-        *,
-        url: str,
-        key: str | None,
+        settings: Settings,
         model: str,
-        dimension: int = 0,
-        timeout_seconds: float = 10.0,
-        attempts: int = 4,
-        patient: bool = True,
-        circuit: Circuit,
+        *,
+        patient: bool,
         usage: UsageCounter = OF_THIS_PROCESS,
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
+        url, key = settings.embedding_url, settings.embedding_key
         self.host = urlsplit(url).hostname or url
         self._model = model
-        self._dimension = dimension
-        self._timeout_seconds = timeout_seconds
-        self._attempts = attempts if patient else min(attempts, IMPATIENT_ATTEMPTS)
+        self._dimension = settings.embedding_dimension
+        self._timeout_seconds = TIMEOUT_SECONDS
+        self._attempts = ATTEMPTS if patient else min(ATTEMPTS, IMPATIENT_ATTEMPTS)
         self._longest_pause = LONGEST_PAUSE_SECONDS if patient else IMPATIENT_PAUSE_SECONDS
-        self._circuit = circuit
+        self._circuit = Circuit(PAUSE_SECONDS, failures=FAILURES)
         self._usage = usage
         self._sleep = sleep
         self._client = httpx.Client(
             base_url=url,
             headers={"Authorization": f"Bearer {key}"} if key else {},
-            timeout=timeout_seconds,
+            timeout=TIMEOUT_SECONDS,
             transport=transport,
         )
         weakref.finalize(self, self._client.close)  # nobody closes an embedder

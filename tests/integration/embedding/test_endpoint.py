@@ -15,7 +15,8 @@ from harness.rows import each_row
 
 from memorybase.embedding import Embedders, endpoint_client, loads_at_once, usage
 from memorybase.embedding.compatibility import check_searchable, check_writable, reusable_identity
-from memorybase.embedding.endpoint import FAILURES, EndpointEmbedder, load
+from memorybase.embedding.endpoint import EndpointEmbedder, load
+from memorybase.embedding.endpoint_client import FAILURES
 from memorybase.embedding.fingerprint import TEXTS
 from memorybase.embedding.prompts import NO_PROMPTS, Prompts
 from memorybase.embedding.usage import Usage, UsageCounter
@@ -38,7 +39,7 @@ def slept() -> list[float]:
     return []
 
 
-ENDPOINT = "memorybase.embedding.endpoint"
+CLIENT = "memorybase.embedding.endpoint_client"
 
 
 @pytest.fixture
@@ -144,7 +145,7 @@ def test_a_search_makes_two_attempts_and_a_worker_four(endpoint: EmbeddingEndpoi
 def test_an_endpoint_that_keeps_failing_is_left_alone(
     endpoint: EmbeddingEndpoint, loaded: Load, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"{ENDPOINT}.ATTEMPTS", 1)
+    monkeypatch.setattr(f"{CLIENT}.ATTEMPTS", 1)
     embedder = loaded()
     endpoint.faults = [failing(500)] * FAILURES
     endpoint.requests.clear()
@@ -251,8 +252,8 @@ def test_another_dimension_than_before_is_an_error(endpoint: EmbeddingEndpoint, 
 def test_a_slow_endpoint_is_an_outage(
     endpoint: EmbeddingEndpoint, loaded: Load, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"{ENDPOINT}.ATTEMPTS", 1)
-    monkeypatch.setattr(f"{ENDPOINT}.TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(f"{CLIENT}.ATTEMPTS", 1)
+    monkeypatch.setattr(f"{CLIENT}.TIMEOUT_SECONDS", 0.1)
     embedder = loaded()
     endpoint.stall = threading.Event()
     with pytest.raises(ModelUnavailable, match=r"does not answer \(ReadTimeout\)"):
@@ -268,8 +269,8 @@ def test_an_answer_that_never_ends_is_cut(loaded: Load, monkeypatch: pytest.Monk
 
 
 def test_an_answer_that_comes_too_slowly_is_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(f"{ENDPOINT}.ATTEMPTS", 1)
-    monkeypatch.setattr(f"{ENDPOINT}.TIMEOUT_SECONDS", 1e-9)
+    monkeypatch.setattr(f"{CLIENT}.ATTEMPTS", 1)
+    monkeypatch.setattr(f"{CLIENT}.TIMEOUT_SECONDS", 1e-9)
     transport = httpx.MockTransport(lambda _: httpx.Response(200, json={"data": []}))
     with pytest.raises(ModelUnavailable, match="the answer takes too long"):
         load(Settings(), MODEL, prompts=NO_PROMPTS, patient=True, usage=UsageCounter(), transport=transport)
@@ -283,7 +284,7 @@ def test_an_endpoint_that_is_away_is_an_outage(loaded: Load) -> None:
 def test_neither_texts_nor_keys_are_in_errors(
     endpoint: EmbeddingEndpoint, loaded: Load, caplog: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"{ENDPOINT}.ATTEMPTS", 1)
+    monkeypatch.setattr(f"{CLIENT}.ATTEMPTS", 1)
     embedder = loaded()
     for status in (400, 401, 429, 500):
         endpoint.faults = [failing(status)] * 2

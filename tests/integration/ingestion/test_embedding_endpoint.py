@@ -34,8 +34,8 @@ def endpoint() -> Iterator[EmbeddingEndpoint]:
 @pytest.fixture
 def remote(world: World, endpoint: EmbeddingEndpoint, monkeypatch: pytest.MonkeyPatch) -> World:
     """The world with the endpoint's model as its default."""
-    monkeypatch.setattr("memorybase.embedding.endpoint.ATTEMPTS", 1)
-    monkeypatch.setattr("memorybase.embedding.endpoint.PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr("memorybase.embedding.endpoint_client.ATTEMPTS", 1)
+    monkeypatch.setattr("memorybase.embedding.endpoint_client.PAUSE_SECONDS", 0.001)
     changes = {
         "embedding_model": MODEL,
         "embedding_url": endpoint.url,
