@@ -6,8 +6,7 @@ http_protocol  one connection: deadlines, size of headers
 connections    how many connections are open
 file_limit     how many files may be open
 bodies         bounds on request bodies
-middleware     request id, encoded ids
-security_headers   what browsers must not do with an answer
+middleware     headers of every answer, encoded ids
 deps           what routes receive: services, caller, page, ids; checks of every call with a key
 operations     what holds for an operation: declared on its route by `@operation`
 key_limits     what a limited key may name in a request

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import TypeVar, cast
 from uuid import UUID
 
-from anyio.lowlevel import RunVar
+import anyio
 from fastapi import FastAPI, Request
 from fastapi.concurrency import run_in_threadpool
 
@@ -52,28 +52,24 @@ WAIT_SECONDS = 5.0  # of a request for its turn; then 503
 class Bulkhead:
     """So many at once; others wait for their turn in order, for a bounded time."""
 
-    def __init__(self, work: Work, slots: int, seconds: float, key: UUID | None = None) -> None:
+    def __init__(self, work: Work, slots: int, seconds: float) -> None:
         self.work = work
         self._limit = slots
-        self._slots = RunVar[asyncio.Semaphore](f"{work} slots {key}")  # of the running event loop
+        self._slots = anyio.Semaphore(slots, fast_acquire=True)
         self._seconds = seconds
 
     @asynccontextmanager
     async def admitted(self, *, bounded: bool = True) -> AsyncIterator[None]:
         """Hold a slot; raises Overloaded if the wait is bounded and no slot was free in time."""
-        slots = self._slots.get(None)
-        if slots is None:
-            slots = asyncio.Semaphore(self._limit)
-            self._slots.set(slots)
         try:
             async with asyncio.timeout(self._seconds if bounded else None):
-                await slots.acquire()
+                await self._slots.acquire()
         except TimeoutError:
             raise _overloaded(f"Too much work of the class {self.work}", self._limit, self._seconds) from None
         try:
             yield
         finally:
-            slots.release()
+            self._slots.release()
 
     async def run(self, function: Callable[[], Result]) -> Result:
         """Call it in a thread; raises Overloaded."""
@@ -109,7 +105,7 @@ class Admission:
         """Hold a slot of this class; a key holds one of those for bulk changes at a time. Raises Overloaded."""
         async with AsyncExitStack() as held:
             if work is Work.BULK:
-                turn = self._turns.setdefault(key, Bulkhead(work, 1, self._seconds, key))
+                turn = self._turns.setdefault(key, Bulkhead(work, 1, self._seconds))
                 await held.enter_async_context(turn.admitted())
             await held.enter_async_context(self[work].admitted())
             yield

@@ -28,7 +28,6 @@ from api.operations import policies
 from api.proxy_user import ProxyUser
 from api.request_metrics import RequestMetrics
 from api.routes import OF_FEATURES, ROUTERS
-from api.security_headers import SecurityHeaders
 from memorybase import __version__, errors, telemetry, tracing
 from memorybase.operations import embedding_usage, exposition
 from memorybase.services import Services
@@ -127,7 +126,6 @@ def _surround(app: FastAPI, settings: Settings) -> None:
             expose_headers=[REQUEST_ID, REPLAYED, "Location", "RateLimit", "RateLimit-Policy", "Retry-After"],
         )
     app.add_middleware(RequestContext)
-    app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestMetrics)
     if settings.trusted_proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.trusted_proxies)
@@ -151,9 +149,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         wiring.freeze_loaded_objects()
     app.state.services.embedders.prepare()
     _share_the_interpreter(app)
-    with waiting.ended_by_signals(app):
-        async with mcp.running(app):
-            yield
+    async with mcp.running(app):
+        yield
     if is_built_here:
         tracing.flush()
         with suppress(errors.EnvironmentFailure):

@@ -8,28 +8,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 from uuid import uuid4
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from api import failures
+from api import bodies, failures
 from api.connections import Connections
 from memorybase import errors
 
+MAX_HEADER_BYTES = 32_768  # of a request line and its headers
+HEADER_SECONDS = 10.0  # to receive them
+WRITE_SECONDS = 60.0  # after which a client that does not read its answer is disconnected
 HEADER_COST = 32  # bytes that a header counts in addition to its text, as in HTTP/2
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """The connections of a server, and what each may cost: bytes of headers, seconds of waiting."""
-
-    connections: Connections
-    max_header_bytes: int
-    header_seconds: float
-    body_seconds: float
-    write_seconds: float
 
 
 class _Refused(Exception):
@@ -60,9 +51,9 @@ class _Deadline:
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """One connection. A subclass holds the bounds that all connections of a server share."""
+    """One connection. A subclass holds the connections of one server."""
 
-    bounds: ClassVar[Bounds]
+    all_connections: ClassVar[Connections]
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -80,15 +71,15 @@ class BoundedHttp(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if self.bounds.connections.admit(self, self.client[0] if self.client else ""):
-            self._request_deadline.set(self.bounds.header_seconds)
+        if self.all_connections.admit(self, self.client[0] if self.client else ""):
+            self._request_deadline.set(HEADER_SECONDS)
         else:
             self._refuse(failures.TooManyConnections())
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._request_deadline.clear()
         self._write_deadline.clear()
-        self.bounds.connections.remove(self)
+        self.all_connections.remove(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -99,17 +90,17 @@ class BoundedHttp(HttpToolsProtocol):
             return
         if self._in_headers:
             self._unparsed_bytes += len(data)
-            if self._unparsed_bytes > self.bounds.max_header_bytes:
-                self._refuse(failures.HeadersTooLarge(limit=self.bounds.max_header_bytes))
+            if self._unparsed_bytes > MAX_HEADER_BYTES:
+                self._refuse(failures.HeadersTooLarge(limit=MAX_HEADER_BYTES))
                 return
         if not self._unanswered:
-            self._request_deadline.set(self.bounds.header_seconds)
+            self._request_deadline.set(HEADER_SECONDS)
         elif self._in_body:
             # No more than one read is kept until the route asks for the body, which it does once the key is checked.
             self.flow.pause_reading()
 
     def pause_writing(self) -> None:
-        self._write_deadline.set(self.bounds.write_seconds)
+        self._write_deadline.set(WRITE_SECONDS)
         super().pause_writing()
 
     def resume_writing(self) -> None:
@@ -142,7 +133,7 @@ class BoundedHttp(HttpToolsProtocol):
         self._in_headers = False
         self._request_deadline.clear()
         self._unanswered += 1
-        self.bounds.connections.works(self)
+        self.all_connections.works(self)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
@@ -155,11 +146,11 @@ class BoundedHttp(HttpToolsProtocol):
         self._unanswered -= 1
         if self.transport.is_closing() or self._unanswered:
             return
-        self.bounds.connections.waits(self)
+        self.all_connections.waits(self)
         if self._in_body:
             self._unset_keepalive_if_required()
             # The headers of the next request may be half here already.
-            self._request_deadline.set(self.bounds.header_seconds if self._in_headers else self.bounds.body_seconds)
+            self._request_deadline.set(HEADER_SECONDS if self._in_headers else bodies.BODY_SECONDS)
 
     # Refusals.
 
@@ -172,13 +163,13 @@ class BoundedHttp(HttpToolsProtocol):
 
     def _count_header(self, size: int) -> None:
         self._header_bytes += size
-        if self._header_bytes > self.bounds.max_header_bytes:
-            self._refusal = failures.HeadersTooLarge(limit=self.bounds.max_header_bytes)
+        if self._header_bytes > MAX_HEADER_BYTES:
+            self._refusal = failures.HeadersTooLarge(limit=MAX_HEADER_BYTES)
             raise _Refused
 
     def _on_late_request(self) -> None:
         if self._in_headers:
-            self._refuse(failures.RequestTimeout("The headers took too long", limit=self.bounds.header_seconds))
+            self._refuse(failures.RequestTimeout("The headers took too long", limit=HEADER_SECONDS))
         else:
             self.give_way()
 

@@ -1,4 +1,4 @@
-"""Request ids, and encoded ids in paths. Plain ASGI, so that streams are not buffered."""
+"""Headers of every answer, and encoded ids in paths. Plain ASGI, so that streams are not buffered."""
 
 from __future__ import annotations
 
@@ -21,13 +21,25 @@ REQUEST_ID = "X-Request-Id"
 PAGES_PATH = "/ui/"
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+# What browsers must not do with an answer that is data. The pages set their own policy, which allows what they need.
+_SECURITY = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+_SECURITY_OF_HTTPS = {**_SECURITY, "strict-transport-security": "max-age=31536000"}
 
 log = get_logger(__name__)
 
 
 class RequestContext:
-    """Takes or generates the request id and returns it, with the scope's `answer_headers`. Unexpected exceptions become
-    internal_error, the end of the process unavailable, and errors problem details for callers who accept them."""
+    """Takes or generates the request id and returns it, with the scope's `answer_headers` and the headers for browsers
+    that the answer does not set itself. Unexpected exceptions become internal_error, the end of the process
+    unavailable, and errors problem details for callers who accept them."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -43,6 +55,7 @@ class RequestContext:
         scope["request_id"] = request_id
         answer_headers: dict[str, str] = {}
         scope["answer_headers"] = answer_headers
+        security = _SECURITY_OF_HTTPS if scope["scheme"] == "https" else _SECURITY
         started = False
 
         async def send_with_id(message: Message) -> None:
@@ -53,6 +66,8 @@ class RequestContext:
                 headers.update({REQUEST_ID: request_id, **answer_headers})
                 if wants_problem and message["status"] >= 400 and headers.get("content-type") == "application/json":
                     headers["content-type"] = PROBLEM_JSON
+                for name, value in security.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         with bound(request_id=request_id):

@@ -13,11 +13,10 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from api import bodies
 from api.app import application
 from api.connections import Connections
 from api.file_limit import raise_file_limit
-from api.http_protocol import BoundedHttp, Bounds
+from api.http_protocol import BoundedHttp
 from api.limits import site_of
 from memorybase import telemetry
 from memorybase.settings import Settings
@@ -27,10 +26,7 @@ from memorybase.telemetry import get_logger
 OWN_FILES = 256
 MAX_CONNECTIONS = 4_096
 MAX_CONNECTIONS_PER_ADDRESS = 1_024  # trusted proxies have no separate bound
-MAX_HEADER_BYTES = 32_768  # of a request line and its headers
-HEADER_SECONDS = 10.0  # to receive them
 KEEP_ALIVE_SECONDS = 620  # of an idle connection; proxies must close theirs before, Google's do after 600
-WRITE_SECONDS = 60.0  # after which a client that does not read its answer is disconnected
 # Without this, stopping would wait for clients to close their event streams.
 STOP_SECONDS = 3
 COLLECT_AFTER = 10_000  # objects
@@ -68,7 +64,8 @@ def serve(host: str, port: int, root_path: str = "") -> None:
 
 
 class Server(uvicorn.Server):
-    """uvicorn's own wakes up ten times a second to ask whether to stop; this one is told."""
+    """uvicorn's own asks ten times a second whether to stop. This one is told, and tells waits and streams, whose
+    connections it would cut."""
 
     _stop: asyncio.Event | None = None
     _loop: asyncio.AbstractEventLoop
@@ -81,6 +78,7 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         super().handle_exit(sig, frame)
+        cast("FastAPI", self.config.app).state.ending = True
         if self._stop is not None:
             self._loop.call_soon_threadsafe(self._stop.set)
 
@@ -105,11 +103,4 @@ def bounded_protocol(app: FastAPI, files: int) -> type[BoundedHttp]:
         min(MAX_CONNECTIONS_PER_ADDRESS, most),
         lambda address: None if address in proxies else site_of(address),
     )
-    bounds = Bounds(
-        connections=connections,
-        max_header_bytes=MAX_HEADER_BYTES,
-        header_seconds=HEADER_SECONDS,
-        body_seconds=bodies.BODY_SECONDS,
-        write_seconds=WRITE_SECONDS,
-    )
-    return cast("type[BoundedHttp]", type("ServedHttp", (BoundedHttp,), {"bounds": bounds}))
+    return cast("type[BoundedHttp]", type("ServedHttp", (BoundedHttp,), {"all_connections": connections}))

@@ -6,16 +6,12 @@ Waits and streams end when the server receives a signal to exit; otherwise it wo
 from __future__ import annotations
 
 import asyncio
-import signal
-import threading
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from typing import Any, TypeVar
 from uuid import UUID
 
-from fastapi import FastAPI, Request
+from fastapi import Request
 from pydantic import TypeAdapter
 
 from api import failures
@@ -35,31 +31,6 @@ RETRY_SECONDS = 0.5
 CHECK_KEY_SECONDS = 15.0  # a stream outlives the revocation of its key by no more
 
 _JOB = TypeAdapter(JobView)
-
-
-@contextmanager
-def ended_by_signals(app: FastAPI) -> Iterator[None]:
-    """Set app.state.ending on the signals that end the server, then call the server's own handlers."""
-    if threading.current_thread() is not threading.main_thread():  # handlers can be set in the main thread only
-        yield
-        return
-    previous = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-
-    def on_signal(number: int, frame: FrameType | None) -> None:
-        app.state.ending = True
-        handler = previous[signal.Signals(number)]
-        if callable(handler):
-            handler(number, frame)
-
-    for number, handler in previous.items():
-        if callable(handler):  # else the default action ends the process at once
-            signal.signal(number, on_signal)
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            if signal.getsignal(number) is on_signal:
-                signal.signal(number, handler)
 
 
 class Watched:

@@ -27,7 +27,7 @@ class ApiWithFewFiles(ApiServer):
 
 @pytest.fixture
 def api(tmp_path: Path) -> Iterator[ApiWithFewFiles]:
-    with topology(tmp_path, values={"api.server.HEADER_SECONDS": 300.0}) as built:
+    with topology(tmp_path, values={"api.http_protocol.HEADER_SECONDS": 300.0}) as built:
         yield built.add(ApiWithFewFiles(built.settings))
 
 

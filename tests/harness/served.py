@@ -134,7 +134,7 @@ def serve_app(app: Any, **options: Any) -> Iterator[tuple[int, Connections]]:
     thread.start()
     try:
         wait_until(lambda: server.started, PATIENCE, "the server listens")
-        yield server.servers[0].sockets[0].getsockname()[1], protocol.bounds.connections
+        yield server.servers[0].sockets[0].getsockname()[1], protocol.all_connections
     finally:
         server.should_exit = True
         thread.join(PATIENCE)

@@ -19,7 +19,7 @@ from harness.served import Served, read_to_end, serve_api
 from harness.waiting import wait_until
 from starlette.types import Receive, Scope, Send
 
-from api import bodies, file_limit, server
+from api import bodies, file_limit, http_protocol, server
 from memorybase.settings import Settings
 
 pytestmark = pytest.mark.slow
@@ -35,7 +35,11 @@ def settings(folder: Path, **changes: Any) -> Settings:
 
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, name in ((server, "HEADER_SECONDS"), (bodies, "BODY_SECONDS"), (server, "WRITE_SECONDS")):
+    for module, name in (
+        (http_protocol, "HEADER_SECONDS"),
+        (bodies, "BODY_SECONDS"),
+        (http_protocol, "WRITE_SECONDS"),
+    ):
         monkeypatch.setattr(module, name, 300.0)
     monkeypatch.setattr(server, "MAX_CONNECTIONS_PER_ADDRESS", MOST)
 
@@ -50,7 +54,7 @@ def patient(tmp_path: Path) -> Iterator[Served]:
 @pytest.fixture
 def hurries_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """A server that soon stops waiting for headers, for clients that never send them whole."""
-    monkeypatch.setattr(server, "HEADER_SECONDS", 0.3)
+    monkeypatch.setattr(http_protocol, "HEADER_SECONDS", 0.3)
     with serve_api(settings(tmp_path)) as opened:
         yield opened
 
@@ -229,7 +233,7 @@ class TestAnswers:
     def test_a_client_that_does_not_read_its_answers_is_disconnected(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(server, "WRITE_SECONDS", 0.3)
+        monkeypatch.setattr(http_protocol, "WRITE_SECONDS", 0.3)
         request = b"GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
         with (
             serve_api(settings(tmp_path)) as served,
@@ -251,5 +255,5 @@ class TestFiles:
     def test_the_connections_leave_files_for_the_server_itself(self, tmp_path: Path) -> None:
         app = FastAPI()
         app.state.settings = settings(tmp_path)
-        allowed = server.bounded_protocol(app, files=1_024).bounds.connections
+        allowed = server.bounded_protocol(app, files=1_024).all_connections
         assert allowed._all.most == 1_024 - server.OWN_FILES
