@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import psycopg
@@ -39,7 +39,6 @@ INSUFFICIENT_RESOURCES = "53"  # the class of SQLSTATEs: disk, shared memory
 
 _VERSION = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
 _TRY_LOCK = "SELECT pg_try_advisory_xact_lock(%(lock)s)"
-_COLLECTION = f"SELECT number, dimension, home, indexed FROM {SCHEMA}.collections WHERE id = %(id)s"  # noqa: S608
 _SNAPSHOT = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text"
 _COLUMNS = "collection, id, added, metadata, text, embedding"
 _COPY = "INSERT INTO $vectors ($columns) SELECT $columns FROM $old WHERE collection = %(number)s"
@@ -106,11 +105,6 @@ class _Gone(Exception):
     """The collection was deleted while its new table was being filled."""
 
 
-class _Built(NamedTuple):
-    old: Collection
-    rows: int
-
-
 class Indexes:
     """Builds one index at a time in a database, whatever the number of processes: it takes memory and processors."""
 
@@ -126,12 +120,22 @@ class Indexes:
             with translated_errors("index"), self._engine.begin() as connection:
                 if not connection.exec_driver_sql(_TRY_LOCK, {"lock": layout.BUILD_LOCK}).scalar():
                     return False
-                built = self._build(connection, collection_id, anew=anew)
+                found = connection.exec_driver_sql(layout.FIND, {"id": collection_id}).first()
+                old = Collection(*found) if found else None
+                if old is None or (old.indexed and not anew) or not _can_have_index(connection, old):
+                    return True
+                connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+                move = _Move(connection, old, old._replace(home=old.home + 1))
+                layout.create_vectors(connection, move.new, indexes=False)
+                since = move.snapshot()
+                rows = move.run(_COPY).rowcount
+                layout.create_indexes(connection, layout.table_of(move.new))
+                _create_index(move, rows)
+                move.catch_up(since)
         except (_Gone, CollectionMissing):
             return True
-        if built is not None:
-            log.info("collection_indexed", number=built.old.number, home=built.old.home + 1, rows=built.rows)
-            self._leave(built.old)
+        log.info("collection_indexed", number=old.number, home=move.new.home, rows=rows)
+        self._leave(old)
         return True
 
     def maintain(self, leave: AnyCollection[UUID]) -> int:
@@ -148,34 +152,6 @@ class Indexes:
         """Drop the own table of a collection that was deleted or has moved. `maintain` does it if that fails."""
         if collection.home != SHARED:
             self._drop(layout.table_of(collection))
-
-    def _build(self, connection: sa.Connection, collection_id: UUID, *, anew: bool) -> _Built | None:
-        old = _find(connection, collection_id)
-        if old is None or old.dimension is None or old.dimension > MAX_INDEXED_DIMENSION or (old.indexed and not anew):
-            return None
-        if not _has_iterative_scans(connection):
-            return None
-        connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
-        move = _Move(connection, old)
-        move.copy()
-        self._create_index(connection, move)
-        move.catch_up()
-        return _Built(old, move.rows)
-
-    def _create_index(self, connection: sa.Connection, move: _Move) -> None:
-        needed = move.rows * (2 * (move.old.dimension or 0) + LINK_BYTES) // 1_000_000 + 1
-        memory = _take_memory(connection, needed)
-        try:
-            with _logged_notices(connection, needed_mb=needed, memory_mb=memory), connection.begin_nested():
-                connection.exec_driver_sql(move.fill(_INDEX))
-        except sa.exc.DBAPIError as error:
-            if not sqlstate(error).startswith(INSUFFICIENT_RESOURCES):
-                raise
-            # Parallel workers share memory in /dev/shm, of which a container may have 64 MB.
-            log.warning("index_built_without_workers", number=move.old.number, reason=type(error.orig).__name__)
-            connection.exec_driver_sql("SET LOCAL max_parallel_maintenance_workers = 0")
-            connection.exec_driver_sql(move.fill(_INDEX))
-        connection.exec_driver_sql(move.fill("ANALYZE $vectors"))
 
     def _due(self) -> list[UUID]:
         due: list[UUID] = []
@@ -229,51 +205,56 @@ class Indexes:
             connection.exec_driver_sql(f"DROP TABLE IF EXISTS {table}")
 
 
-class _Move:
-    """Fills a collection's next table and makes it the home, within the transaction of a connection."""
+class _Move(NamedTuple):
+    """A collection that moves into its next table, within the transaction of a connection."""
 
-    def __init__(self, connection: sa.Connection, old: Collection) -> None:
-        self.old: Final = old
-        self.rows = 0
-        self._connection = connection
-        self._new = old._replace(home=old.home + 1)
-        self._since = ""
-        layout.create_vectors(connection, self._new, indexes=False)
+    connection: sa.Connection
+    old: Collection
+    new: Collection
 
-    def fill(self, template: str) -> str:
-        return layout.fill(template, layout.table_of(self._new), old=layout.table_of(self.old), columns=_COLUMNS)
+    def run(self, template: str, **parameters: Any) -> sa.CursorResult[Any]:
+        statement = layout.fill(template, layout.table_of(self.new), old=layout.table_of(self.old), columns=_COLUMNS)
+        return self.connection.exec_driver_sql(
+            statement, {"number": self.old.number, "home": self.new.home, **parameters}
+        )
 
-    def copy(self) -> None:
-        """Copy every row as it is now."""
-        self._since = self._snapshot()
-        self.rows = self._run(_COPY)
-        layout.create_indexes(self._connection, layout.table_of(self._new))
+    def snapshot(self) -> str:
+        return str(self.run(_SNAPSHOT).scalar())
 
-    def catch_up(self) -> None:
-        """Copy what changed since, and move."""
+    def catch_up(self, since: str) -> None:
+        """Copy what changed since this snapshot, and make the new table the collection's home."""
         for _ in range(CATCH_UP_ROUNDS):
-            if self._copy_changes() <= FEW_CHANGES:
+            before, since = since, self.snapshot()
+            if self._copy_changes(before) <= FEW_CHANGES:
                 break
         # Writers take both locks, so that nothing changes from here to the commit.
-        self._connection.exec_driver_sql(_TURN, self._parameters())
-        home = self._connection.exec_driver_sql(_LOCK, self._parameters()).scalar()
-        if home != self.old.home:
+        self.run(_TURN)
+        if self.run(_LOCK).scalar() != self.old.home:
             raise _Gone
-        self._copy_changes()
-        self._connection.exec_driver_sql(_MOVE, self._parameters() | {"home": self._new.home})
+        self._copy_changes(since)
+        self.run(_MOVE)
 
-    def _copy_changes(self) -> int:
-        since, self._since = self._since, self._snapshot()
-        return self._run(_COPY_CHANGED, since=since) + self._run(_DELETE_GONE)
+    def _copy_changes(self, since: str) -> int:
+        return self.run(_COPY_CHANGED, since=since).rowcount + self.run(_DELETE_GONE).rowcount
 
-    def _snapshot(self) -> str:
-        return str(self._connection.exec_driver_sql(_SNAPSHOT).scalar())
 
-    def _run(self, template: str, **parameters: Any) -> int:
-        return self._connection.exec_driver_sql(self.fill(template), self._parameters() | parameters).rowcount
-
-    def _parameters(self) -> dict[str, Any]:
-        return {"number": self.old.number}
+def _create_index(move: _Move, rows: int) -> None:
+    """Build the index of the new table in the memory that it needs, at most in what the server can spare."""
+    needed = rows * (2 * (move.old.dimension or 0) + LINK_BYTES) // 1_000_000 + 1
+    spare: int = move.run(_SPARE_MEMORY_MB).scalar_one()
+    memory = max(USUAL_MEMORY_MB, min(needed, max(SPARE_MEMORY_MB, spare)))
+    move.run(f"SET LOCAL maintenance_work_mem = '{memory}MB'")
+    try:
+        with _logged_notices(move.connection, needed_mb=needed, memory_mb=memory), move.connection.begin_nested():
+            move.run(_INDEX)
+    except sa.exc.DBAPIError as error:
+        if not sqlstate(error).startswith(INSUFFICIENT_RESOURCES):
+            raise
+        # Parallel workers share memory in /dev/shm, of which a container may have 64 MB.
+        log.warning("index_built_without_workers", number=move.old.number, reason=type(error.orig).__name__)
+        move.run("SET LOCAL max_parallel_maintenance_workers = 0")
+        move.run(_INDEX)
+    move.run("ANALYZE $vectors")
 
 
 @contextmanager
@@ -292,17 +273,9 @@ def _logged_notices(connection: sa.Connection, **values: int) -> Iterator[None]:
         driver.remove_notice_handler(handle)
 
 
-def _take_memory(connection: sa.Connection, needed_mb: int) -> int:
-    """Let the transaction build a graph in the memory that it needs, at most in what the server can spare; how much."""
-    spare: int = connection.exec_driver_sql(_SPARE_MEMORY_MB).scalar_one()
-    memory = max(USUAL_MEMORY_MB, min(needed_mb, max(SPARE_MEMORY_MB, spare)))
-    connection.exec_driver_sql(f"SET LOCAL maintenance_work_mem = '{memory}MB'")
-    return memory
-
-
-def _find(connection: sa.Connection, collection_id: UUID) -> Collection | None:
-    found = connection.exec_driver_sql(_COLLECTION, {"id": collection_id}).first()
-    return None if found is None else Collection(*found)
+def _can_have_index(connection: sa.Connection, collection: Collection) -> bool:
+    is_small = collection.dimension is not None and collection.dimension <= MAX_INDEXED_DIMENSION
+    return is_small and _has_iterative_scans(connection)
 
 
 def _has_iterative_scans(connection: sa.Connection) -> bool:

@@ -98,15 +98,15 @@ def memory_of_a_build(url: str, monkeypatch: pytest.MonkeyPatch, needed_mb: int,
 
 def before_the_index(monkeypatch: pytest.MonkeyPatch, step: Callable[[], object]) -> None:
     """Run this once, after the copy and before the index is built."""
-    create = Indexes._create_index
+    create = pgvector_indexes._create_index
     steps = [step]
 
-    def interrupted(self: Indexes, connection: sa.Connection, move: _Move) -> None:
+    def interrupted(move: _Move, rows: int) -> None:
         for each in [steps.pop()] if steps else []:
             each()
-        create(self, connection, move)
+        create(move, rows)
 
-    monkeypatch.setattr(Indexes, "_create_index", interrupted)
+    monkeypatch.setattr(pgvector_indexes, "_create_index", interrupted)
 
 
 class TestSearch:
@@ -299,12 +299,12 @@ class TestMove:
         changed = [VectorRecord("id0001", vectors(1, seed=3)[0], "changed", {"session_id": "s1"})]
         other.count(ref)
         upsert, delete = (lambda: other.upsert(ref, changed)), (lambda: other.delete(ref, ["id0001"]))
-        last = _Move._run
+        last = _Move.run
 
         with ThreadPoolExecutor(1) as threads:
             writes = []
 
-            def write_after(self: _Move, template: str, **parameters: object) -> int:
+            def write_after(self: _Move, template: str, **parameters: object) -> sa.CursorResult[Any]:
                 rows = last(self, template, **parameters)
                 locked = b"SELECT count(*) FROM pg_locks WHERE mode = 'RowShareLock' AND relation = %s::regclass"
                 holds = connection.execute(locked % f"'{SCHEMA}.collections'".encode()).fetchone()
@@ -314,7 +314,7 @@ class TestMove:
                     wait_until(lambda: connection.execute(WAITING).fetchone() == (1,), what="the write waits")
                 return rows
 
-            monkeypatch.setattr(_Move, "_run", write_after)
+            monkeypatch.setattr(_Move, "run", write_after)
             assert store.index(ref)
             assert len(writes) == 1
             writes[0].result()
@@ -464,13 +464,14 @@ class TestMove:
         self, store: PgVectorStore, ref: CollectionRef, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         store.upsert(ref, records(5))
-        fill = _Move.fill
-        failing = ["DO $$ BEGIN RAISE SQLSTATE '53100'; END $$"]
+        run = _Move.run
+        failing = ["DO $$$$ BEGIN RAISE SQLSTATE '53100'; END $$$$"]  # a template, too
 
-        def first_fails(self: _Move, template: str) -> str:
-            return failing.pop() if template == pgvector_indexes._INDEX and failing else fill(self, template)
+        def first_fails(self: _Move, template: str, **parameters: object) -> sa.CursorResult[Any]:
+            is_first = template == pgvector_indexes._INDEX and failing
+            return run(self, failing.pop() if is_first else template, **parameters)
 
-        monkeypatch.setattr(_Move, "fill", first_fails)
+        monkeypatch.setattr(_Move, "run", first_fails)
         with capture_logs() as logs:
             assert store.index(ref)
 
