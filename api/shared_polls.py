@@ -18,39 +18,25 @@ LONGEST_PAUSE_SECONDS = 0.5
 
 
 @dataclass(eq=False)
-class _Waiting(Generic[Result]):
-    seen: Result | None
-    answer: asyncio.Future[Result | None]
-
-
-@dataclass(eq=False)
 class _Watched(Generic[Result]):
-    waiting: set[_Waiting[Result]] = field(default_factory=set)
+    seen: dict[asyncio.Future[Result | None], Result | None] = field(default_factory=dict)  # by those who wait
     found: Result | None = None
     pause: float = FIRST_PAUSE_SECONDS
     due: float = 0.0  # on the loop's clock
 
-    def show(self, found: Result | None, asking: Iterable[_Waiting[Result]]) -> None:
+    def show(self, found: Result | None, asking: Iterable[asyncio.Future[Result | None]]) -> None:
         """Answer those who have seen something else."""
         if found is not None and found == self.found:
             found = self.found  # one object for all who have seen it, so that most need no comparison
         self.found = found
-        for each in asking:
-            if found is not None and (each.seen is found or each.seen == found):
-                each.seen = found
-            elif not each.answer.done():
-                each.answer.set_result(found)
-
-    def fail(self, error: Exception) -> None:
-        for each in self.waiting:
-            if not each.answer.done():
-                each.answer.set_exception(error)
-
-    def let_go(self) -> None:
-        """Answer all with what they have seen."""
-        for each in self.waiting:
-            if not each.answer.done():
-                each.answer.set_result(each.seen)
+        for answer in asking:
+            if answer.done() or answer not in self.seen:
+                continue
+            seen = self.seen[answer]
+            if found is not None and (seen is found or seen == found):
+                self.seen[answer] = found
+            else:
+                answer.set_result(found)
 
 
 class SharedPolls(Generic[Key, Result]):
@@ -67,16 +53,16 @@ class SharedPolls(Generic[Key, Result]):
         loop = asyncio.get_running_loop()
         watched = self._watched.setdefault(key, _Watched())
         watched.pause, watched.due = FIRST_PAUSE_SECONDS, min(watched.due, loop.time() + FIRST_PAUSE_SECONDS)
-        waiting = _Waiting(seen, loop.create_future())
-        watched.waiting.add(waiting)
+        answer: asyncio.Future[Result | None] = loop.create_future()
+        watched.seen[answer] = seen
         if self._task is None or self._task.done() or self._task.get_loop() is not loop:
             self._task = asyncio.create_task(self._answer_all())
         try:
-            done, _ = await asyncio.wait((waiting.answer,), timeout=seconds)
-            return waiting.answer.result() if done else seen
+            done, _ = await asyncio.wait((answer,), timeout=seconds)
+            return seen if not done or answer.cancelled() else answer.result()
         finally:
-            watched.waiting.discard(waiting)
-            if not watched.waiting and self._watched.get(key) is watched:
+            del watched.seen[answer]
+            if not watched.seen and self._watched.get(key) is watched:
                 del self._watched[key]
 
     async def _answer_all(self) -> None:
@@ -86,7 +72,8 @@ class SharedPolls(Generic[Key, Result]):
             await asyncio.sleep(FIRST_PAUSE_SECONDS)
             if self._ending():
                 for watched in self._watched.values():
-                    watched.let_go()
+                    for answer in watched.seen:
+                        answer.cancel()
                 continue
             now = loop.time()
             due = {key: watched for key, watched in self._watched.items() if watched.due <= now}
@@ -98,12 +85,12 @@ class SharedPolls(Generic[Key, Result]):
 
     async def _answer(self, due: Mapping[Key, _Watched[Result]]) -> None:
         # Those who come while it reads may have seen something newer.
-        asking = {key: tuple(watched.waiting) for key, watched in due.items()}
+        asking = {key: tuple(watched.seen) for key, watched in due.items()}
         try:
             found = await run_in_threadpool(self._read, list(due))
         except Exception as error:  # noqa: BLE001  # it is raised in each request that waits
-            for watched in due.values():
-                watched.fail(error)
+            for answer in [each for watched in due.values() for each in watched.seen if not each.done()]:
+                answer.set_exception(error)
             return
         for key, watched in due.items():
             watched.show(found.get(key), asking[key])
