@@ -16,7 +16,7 @@ from fastapi.routing import APIRoute
 from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from api import contract, docs_page, failures, mcp, waiting
+from api import contract, docs_page, failures, mcp
 from api.admission import Admission, admission_of
 from api.bodies import BodyBound
 from api.file_limit import raise_file_limit
@@ -73,7 +73,7 @@ def create_app(services: Services | None = None, *, monotonic: Callable[[], floa
     app.state.connections_bounded = False
     app.state.gate = Gate(settings, clock=monotonic)
     app.state.admission = Admission()
-    app.state.watched = waiting.Watched(lambda: app.state.services, lambda: bool(app.state.ending))
+    app.state.watched = {}  # api.waiting.polls_of
     app.state.exposition = exposition.Exposition()
     failures.install(app)
     for router in ROUTERS:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import TypeVar
 from uuid import UUID
 
 from fastapi import Request
@@ -33,25 +33,15 @@ CHECK_KEY_SECONDS = 15.0  # a stream outlives the revocation of its key by no mo
 _JOB = TypeAdapter(JobView)
 
 
-class Watched:
-    """The state that waits and streams watch, shared by all of them."""
-
-    def __init__(self, services: Callable[[], Services], ending: Callable[[], bool]) -> None:
-        self._services, self._ending = services, ending
-        self._others: dict[Callable[..., object], SharedPolls[Any, Any]] = {}
-        self.jobs = SharedPolls[UUID, JobView](lambda ids: jobs.get_jobs(services(), ids), ending)
-        self.active_jobs = SharedPolls[UUID, dict[str, int]](lambda ids: jobs.active_jobs(services(), ids), ending)
-
-    def polls(self, read: Callable[[Services, Collection[UUID]], Mapping[UUID, Result]]) -> SharedPolls[UUID, Result]:
-        """The polls of all who wait for what this function reads."""
-        if read not in self._others:
-            self._others[read] = SharedPolls[UUID, Result](lambda ids: read(self._services(), ids), self._ending)
-        return self._others[read]
-
-
-def watched_by(request: Request) -> Watched:
-    watched: Watched = request.app.state.watched
-    return watched
+def polls_of(
+    request: Request, read: Callable[[Services, list[UUID]], Mapping[UUID, Result]]
+) -> SharedPolls[UUID, Result]:
+    """The polls of all who wait for what this function reads."""
+    state = request.app.state
+    watched: dict[Callable[..., object], SharedPolls[UUID, Result]] = state.watched
+    if read not in watched:
+        watched[read] = SharedPolls(lambda ids: read(state.services, ids), lambda: bool(state.ending))
+    return watched[read]
 
 
 async def until(
@@ -91,7 +81,7 @@ async def _events(request: Request, first: JobView, check_key: Callable[[], obje
     yield _event("job", shown)
     while not shown.ended:
         try:
-            job = await watched_by(request).jobs.changed(
+            job = await polls_of(request, jobs.get_jobs).changed(
                 first.id, shown, seconds=min(KEEP_ALIVE_SECONDS, CHECK_KEY_SECONDS)
             )
             if time.monotonic() - checked_at >= CHECK_KEY_SECONDS:

@@ -116,7 +116,7 @@ async def get_job(
     """Read a job, or wait until it ends."""
     first = await admission_of(request)[Work.STREAM].run(lambda: jobs.get_job(services, caller.user_id, job_id))
 
-    polls = waiting.watched_by(request).jobs
+    polls = waiting.polls_of(request, jobs.get_jobs)
     last = await waiting.until(request, polls, job_id, first, lambda job: job is None or job.ended, seconds=wait)
     if last is None:
         raise not_found("job", job_id)

@@ -376,9 +376,8 @@ async def _ended(
     def ended(active: dict[str, int] | None) -> bool:
         return active is not None and not work.jobs_pending(active, targets)
 
-    active = await waiting.until(
-        request, waiting.watched_by(request).active_jobs, base_id, None, ended, seconds=seconds
-    )
+    polls = waiting.polls_of(request, work.active_jobs)
+    active = await waiting.until(request, polls, base_id, None, ended, seconds=seconds)
     states = await reading.run(lambda: work.job_states(services, [job.id for job in result.jobs]))
     jobs = [replace(job, state=states.get(job.id, job.state)) for job in result.jobs]
     return replace(result, jobs=jobs), ended(active)

@@ -168,7 +168,7 @@ async def send_test_event(
         lambda: deliveries.send_test(services, caller.user_id, webhook_id)
     )
     response.headers.update(location("webhooks", webhook_id, "deliveries", first.id))
-    polls = waiting.watched_by(request).polls(deliveries.get_deliveries)
+    polls = waiting.polls_of(request, deliveries.get_deliveries)
     last = await waiting.until(request, polls, first.id, first, lambda seen: seen is None or seen.ended, seconds=wait)
     if last is None:
         raise not_found("webhook", webhook_id)
