@@ -130,10 +130,11 @@ def _with_prompts(settings: Settings, model: str, query: str | None, passage: st
 
 
 def _record(settings: Settings, model: str, embedder: Embedder, *, near: float, far: float) -> KnownModel:
-    from memorybase.embedding import card, registry
+    from memorybase.embedding import registry
     from memorybase.embedding.added_models import KnownModel
     from memorybase.embedding.endpoint import is_endpoint_model
     from memorybase.embedding.source import file_digests, find_source
+    from memorybase.features.lab import card
 
     source = None if is_endpoint_model(model) else find_source(model)
     prompts = registry.prompts_of(settings, model)
@@ -169,9 +170,9 @@ def _described(record: KnownModel) -> list[tuple[str, str]]:
 
 def _hints(settings: Settings, record: KnownModel) -> list[str]:
     """Settings that the operator must make, and statements of the model's card that its configuration lacks."""
-    from memorybase.embedding import card
     from memorybase.embedding.prompts import NO_PROMPTS
     from memorybase.embedding.source import find_source
+    from memorybase.features.lab import card
 
     lines = []
     stated = settings.embedding_prompts.get(record.name)

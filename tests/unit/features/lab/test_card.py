@@ -6,9 +6,9 @@ from pathlib import Path
 
 from harness.rows import each_row
 
-from memorybase.embedding.card import E5_PREFIXES, licence_of, named_prefixes
 from memorybase.embedding.prompts import NO_PROMPTS
 from memorybase.embedding.source import DEFAULT_MODEL, find_source
+from memorybase.features.lab.card import E5_PREFIXES, licence_of, named_prefixes
 
 
 @each_row(
