@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,7 +20,11 @@ def _subject(each: models.RetentionPreview | models.RetentionPassView) -> object
     return each.memory_base_id or each.flow_id
 
 
-_RULE = {"rule": "rule", "flow or memory base": _subject, "days": "retain_days"}
+_RULE: dict[str, str | Callable[[Any], object]] = {
+    "rule": "rule",
+    "flow or memory base": _subject,
+    "days": "retain_days",
+}
 _COUNTED = ("sessions", "messages", "chunks", "node executions", "chat messages", "memory uses")
 _COUNTS = {name: name.replace(" ", "_") for name in _COUNTED}
 PREVIEWS = PrintedList(
