@@ -53,7 +53,9 @@ def through_stack(command: Callable[Concatenate[Client, P], None]) -> Callable[.
 
 
 def _declared(command: Callable[..., None], parameters: Sequence[inspect.Parameter]) -> Callable[..., None]:
-    groups = {each.name: each.annotation for each in parameters if is_dataclass(each.annotation)}
+    groups: dict[str, type[Any]] = {
+        each.name: kind for each in parameters if isinstance(kind := each.annotation, type) and is_dataclass(kind)
+    }
     options: list[inspect.Parameter] = []
     for each in parameters:
         options += _options(groups[each.name]) if each.name in groups else [each]

@@ -41,9 +41,9 @@ class ImportOptions:
         typer.Option("--from", help="The format of FILE. (default: recognised by its content)", show_default=False),
     ] = None
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count what is in FILE and store nothing.")] = False
-    report: Annotated[
-        Path | None, typer.Option(help="A file for everything that did not fit.", show_default=False)
-    ] = None
+    report: Annotated[Path | None, typer.Option(help="A file for everything that did not fit.", show_default=False)] = (
+        None
+    )
     table: Annotated[
         str | None,
         typer.Option(help="The table of a database. (default: the system's)", show_default=False),
@@ -61,9 +61,9 @@ class ImportOptions:
             show_default=False,
         ),
     ] = None
-    memory: Annotated[
-        str | None, typer.Option(help="The memory base. (default: the flow's)", show_default=False)
-    ] = None
+    memory: Annotated[str | None, typer.Option(help="The memory base. (default: the flow's)", show_default=False)] = (
+        None
+    )
     capture: Annotated[Capture, typer.Option(help="Which messages a new memory base counts.")] = "all"
 
 

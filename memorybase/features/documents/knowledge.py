@@ -109,9 +109,7 @@ def create(
     registry.check_name(name, "name")
     embedder = services.embedders.get(services.settings.allowed_model(embedding_model))
     with services.database.reading() as db:
-        existing = registry.id_of_name(db, user_id, name)
-    if existing is not None:
-        raise registry.name_taken(name, "name", existing)
+        registry.check_free(db, user_id, name, "name")
     kb_id = uuid4()
     entry = KnowledgeBase(
         id=kb_id,

@@ -141,14 +141,10 @@ def post_messages(
 
     def store(caller: Caller) -> tuple[ChatMemory, list[PostedMessage]]:
         with services.database.transaction() as db:
-            memory = require_memory(db, key)
-            if not chats.share_memory(db, memory.id):
-                raise not_found("chat memory", key.node_id)
+            memory, chat = _open(db, key, chat_id, end_user_id)
             now = clock.now(db)
-            chat = chats.open_chat(db, memory, chat_id, now, counter=ESTIMATE.name)
-            _bind_end_user(chat, end_user_id)
             run = None if run_id is None else run_id.own
-            posted = _append(db, chat, new_messages, run, key_id=caller.attributed_to)
+            posted = _append(db, chat, new_messages, run, now, key_id=caller.attributed_to)
             store_cut(db, memory, config_of(memory), chat)
             new = sum(each.created for each in posted)
             charge = Charge(caller=caller, messages=new, now=now, end_user_id=chat.end_user_id)
@@ -161,6 +157,19 @@ def post_messages(
         report = read_view(db, memory, config, written, counter_for(services.settings)).report
         trimmed = 0 if written is None else written.messages - len(report.kept)
     return Posted(chat_id, posted, trimmed, report.tokens_after)
+
+
+def _open(db: OrmSession, key: MemoryKey, chat_id: str, end_user_id: str | None) -> tuple[ChatMemory, Chat]:
+    """The memory, and its chat, locked. The first post creates the chat and binds it to its end user."""
+    memory = require_memory(db, key)
+    if not chats.share_memory(db, memory.id):
+        raise not_found("chat memory", key.node_id)
+    chat = chats.open_chat(db, memory, chat_id, clock.now(db), counter=ESTIMATE.name)
+    if chat.last_seq == 0:
+        chat.end_user_id = end_user_id
+    elif end_user_id is not None and end_user_id != chat.end_user_id:
+        raise errors.Conflict("The chat belongs to another end user or to none", field="end_user_id", value=end_user_id)
+    return memory, chat
 
 
 def _with_content(raw: Sequence[Any], config: ChatMemoryConfig, variables: Mapping[str, Any] | None) -> list[Any]:
@@ -210,16 +219,14 @@ def _record(message: NewMessage) -> Record:
     return Record(id="", seq=0, **message_fields(message))
 
 
-def _bind_end_user(chat: Chat, end_user_id: str | None) -> None:
-    """The first post binds a chat to its end user."""
-    if chat.last_seq == 0:
-        chat.end_user_id = end_user_id
-    elif end_user_id is not None and end_user_id != chat.end_user_id:
-        raise errors.Conflict("The chat belongs to another end user or to none", field="end_user_id", value=end_user_id)
-
-
 def _append(
-    db: OrmSession, chat: Chat, new_messages: Mapping[UUID, NewMessage], run_id: UUID | None, *, key_id: UUID | None
+    db: OrmSession,
+    chat: Chat,
+    new_messages: Mapping[UUID, NewMessage],
+    run_id: UUID | None,
+    now: datetime,
+    *,
+    key_id: UUID | None,
 ) -> list[PostedMessage]:
     stored_by_id = chats.stored_records(db, chat, new_messages.keys())
     for message_id, stored in stored_by_id.items():
@@ -229,7 +236,6 @@ def _append(
                 field="messages.id", value=message_id if message.id is None else message.id.sent
             )
     new = {message_id: message for message_id, message in new_messages.items() if message_id not in stored_by_id}
-    now = clock.now(db)
     rows = [row | {"key_id": key_id} for row in _rows(chat, new, run_id, now)]
     chats.insert_records(db, rows)
     seqs = {stored.message_id: stored.seq for stored in stored_by_id.values()} | {

@@ -6,7 +6,7 @@ meanwhile. If the summarizer fails, the stored summary stays, and the next attem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -87,14 +87,10 @@ def summarize_chat(
             seq = seq_before(db, chat, trim_state, keep_last_n)
         plan = _plan(chat, _covered(chat), seq, prompt or config.summarize_prompt)
         folded = job.fold(services, plan, summarizer or summarizer_named(services.settings, services.embedders))
-        stored = _stored(plan, folded or Folded())
         with services.database.transaction() as db:
-            current = _lock_unchanged(db, chat)
+            current = _replace_unchanged(db, chat, _stored(plan, folded or Folded()), seq)
             if current is None:
                 continue
-            for name, value in stored.items():
-                setattr(current, name, value)
-            move_trimmed(current, seq)
             remaining = chats.count_after(db, current, seq)
             trimmed = Trimmed(left - remaining, remaining + 1, current.summary)
             if before_commit is not None:
@@ -205,10 +201,16 @@ def _stored(plan: Plan, folded: Folded) -> dict[str, Any]:
     return {"summary": folded.text, "summary_from_seq": folded.from_seq, "summary_to_seq": plan.to_seq}
 
 
-def _lock_unchanged(db: OrmSession, seen: Chat) -> Chat | None:
-    """The chat, locked; None if something of it was deleted, trimmed or summarized since it was read."""
+def _replace_unchanged(db: OrmSession, seen: Chat, stored: Mapping[str, Any], seq: int) -> Chat | None:
+    """Replace what views show up to the seq by the stored summary. None if something of the chat was deleted, trimmed
+    or summarized since it was read."""
     current = chats.lock_chat(db, seen.chat_memory_id, seen.chat_id)
-    return current if current is not None and _state(current) == _state(seen) else None
+    if current is None or _state(current) != _state(seen):
+        return None
+    for name, value in stored.items():
+        setattr(current, name, value)
+    move_trimmed(current, seq)
+    return current
 
 
 def _state(chat: Chat) -> tuple[object, ...]:

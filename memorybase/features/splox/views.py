@@ -15,7 +15,7 @@ from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.conversation.memory_use.provenance import ViewOrigin
-from memorybase.conversation.memory_use.record import record_use
+from memorybase.conversation.memory_use.record import NewUse, record_use
 from memorybase.conversation.view.budget import LIMIT, SUMMARISED, Summary
 from memorybase.conversation.view.build import View, ViewOptions, build_view
 from memorybase.conversation.view.files import read_files
@@ -76,25 +76,18 @@ def view_chat(
     """The view of a chat, empty for an unknown one. With a run, its own messages are left out and the use is recorded.
     Settings choose the token counter of the model. Raises NotFound, InvalidRequest."""
     counter = counter_for(services.settings, model)
-    own_run = None if run_id is None else run_id.own  # as the chat's records name it
+    own_run = None if run_id is None else str(run_id.own)  # as the chat's records name it
+    asked = ViewOptions(exclude_run_id=own_run, align=align, format=shape, model=model)
     with services.database.reading() as db:
         memory = require_memory(db, key)
         config = config_of(memory)
         chat = chats.fetch_chat(db, memory.id, ref.resolve(config.chat_id))
-        view = read_view(
-            db, memory, config, chat, counter, exclude_run_id=own_run, align=align, shape=shape, model=model
-        )
+        view = read_view(db, memory, config, chat, counter, asked)
     if run_id is not None:
         recorded = view if chat is None else _with_summary_id(view, chat.id)
-        record_use(
-            services,
-            user_id=key.user_id,
-            flow_id=key.flow_id,
-            run_id=run_id,
-            node_id=key.node_id,
-            view=recorded,
-            origin=ViewOrigin() if chat is None else ViewOrigin(end_user_id=chat.end_user_id, chat_row_id=chat.id),
-        )
+        origin = ViewOrigin() if chat is None else ViewOrigin(end_user_id=chat.end_user_id, chat_row_id=chat.id)
+        use = NewUse(run_id=run_id, node_id=key.node_id, view=recorded, origin=origin)
+        record_use(services, key.user_id, key.flow_id, use)
     return view
 
 
@@ -104,19 +97,16 @@ def read_view(
     config: ChatMemoryConfig,
     chat: Chat | None,
     counter: TokenCounter,
+    asked: ViewOptions | None = None,
     *,
-    exclude_run_id: UUID | None = None,
-    align: Align = "none",
-    shape: Format = "openai",
-    model: str | None = None,
     verbatim: bool = True,
 ) -> View:
-    """The view, read from the chat's end page by page until the limits leave something out. Without `verbatim`, no
-    message is shown beyond the limits, even if no summary covers it."""
-    run = None if exclude_run_id is None else str(exclude_run_id)
+    """The view, read from the chat's end page by page until the limits leave something out. `asked`: what the reader
+    chooses; the memory's configuration decides the rest. Without `verbatim`, no message is shown beyond the limits,
+    even if no summary covers it."""
     trim_state = TrimState(None) if chat is None else trim_state_of(db, memory, config, chat)
     cuts = () if chat is None else _cuts(chat, trim_state)
-    options = replace(config.options(cuts, exclude_run_id=run, align=align, shape=shape), model=model)
+    options = config.options(cuts, asked or ViewOptions())
     if not verbatim:
         options = replace(options, uncovered_tokens=None)
     predefined = config.predefined[: trim_state.predefined_left]

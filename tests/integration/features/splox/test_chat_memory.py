@@ -17,6 +17,7 @@ from memorybase import errors
 from memorybase.conversation import Record, View, build_view
 from memorybase.conversation.memory_use import record as uses
 from memorybase.conversation.summarizers import job
+from memorybase.conversation.view.build import ViewOptions
 from memorybase.database.paging import PageRequest
 from memorybase.errors import InvalidRequest
 from memorybase.features.splox import message_log
@@ -312,7 +313,7 @@ def test_a_stored_cut_equals_one_computed_from_the_whole_log(world: World, strat
         predefined_messages=predefined,
         pin_predefined=pin,
     )
-    whole = node.config.options((), exclude_run_id=None, align="none", shape="openai")
+    whole = node.config.options((), ViewOptions())
     whole = whole.__class__(
         limits=whole.limits.__class__(threshold=node.config.threshold, strategy=strategy),
         pin_predefined=pin,
@@ -516,7 +517,7 @@ def test_a_view_read_by_pages_equals_the_view_of_the_whole_log(world: World) -> 
                 .where(Chat.chat_memory_id == get_memory(world.services, node.key).id)
             )
             whole = [record_of(one) for one in chats.oldest(db, db.get_one(Chat, row), limit=1000)]
-        options = node.config.options((), exclude_run_id=None, align="none", shape="openai")
+        options = node.config.options((), ViewOptions())
         assert node.view(chat_id="c").messages == build_view(whole, options).messages, fields
 
 
