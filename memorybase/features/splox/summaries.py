@@ -21,6 +21,7 @@ from memorybase.conversation.summarizers.llm import Summarizer, summarizer_named
 from memorybase.conversation.view.records import Record
 from memorybase.conversation.view.token_counters import counter_for
 from memorybase.database import clock
+from memorybase.features.splox import queries
 from memorybase.features.splox.memories import MemoryKey, checked_chat_id, config_of, require_memory
 from memorybase.features.splox.views import (
     Trimmed,
@@ -50,7 +51,7 @@ class _OfChat(Summaries[Chat]):
     work = WORK
 
     def plan(self, db: OrmSession, row: Chat) -> Plan | None:
-        found = chats.fetch_with_memory(db, row.id)
+        found = queries.fetch_with_memory(db, row.id)
         return None if found is None else _due(self.services, db, *found, self.batch)
 
     def values(self, _row: Chat, plan: Plan, folded: Folded, _now: datetime, *, is_last: bool) -> dict[str, Any]:
@@ -77,7 +78,7 @@ def summarize_chat(
         with services.database.reading() as db:
             memory = require_memory(db, key)
             config = config_of(memory)
-            chat = chats.fetch_chat(db, memory.id, chat_id)
+            chat = queries.fetch_chat(db, memory.id, chat_id)
             if chat is None:
                 return Trimmed(0, 0)
             trim_state = trim_state_of(db, memory, config, chat)
@@ -91,7 +92,7 @@ def summarize_chat(
             current = _replace_unchanged(db, chat, _stored(plan, folded or Folded()), seq)
             if current is None:
                 continue
-            remaining = chats.count_after(db, current, seq)
+            remaining = queries.count_after(db, current, seq)
             trimmed = Trimmed(left - remaining, remaining + 1, current.summary)
             if before_commit is not None:
                 before_commit(db, trimmed)
@@ -102,7 +103,7 @@ def summarize_chat(
 def summary_text(services: Services, key: MemoryKey, chat_id: str) -> str | None:
     """The text of the chat's summary, if it has one. Raises NotFound."""
     with services.database.reading() as db:
-        chat = chats.fetch_chat(db, require_memory(db, key).id, checked_chat_id(chat_id))
+        chat = queries.fetch_chat(db, require_memory(db, key).id, checked_chat_id(chat_id))
     return None if chat is None else chat.summary
 
 
@@ -127,7 +128,7 @@ def make_due(
     failed."""
     is_made = job.make_summary(services, _OfChat(services), chat_row_id, summarizer, before_page=before_page)
     if is_made is not False:  # while it was pending, writes requested nothing
-        _request_if_due(services, lambda db: chats.fetch_with_memory(db, chat_row_id))
+        _request_if_due(services, lambda db: queries.fetch_with_memory(db, chat_row_id))
     return bool(is_made)
 
 
@@ -146,8 +147,8 @@ def summarize_due(
 
 
 def _found(db: OrmSession, key: MemoryKey, chat_id: str) -> tuple[Chat, ChatMemory] | None:
-    memory = chats.fetch_memory(db, *key)
-    chat = None if memory is None else chats.fetch_chat(db, memory.id, chat_id)
+    memory = queries.fetch_memory(db, *key)
+    chat = None if memory is None else queries.fetch_chat(db, memory.id, chat_id)
     return None if memory is None or chat is None else (chat, memory)
 
 
@@ -159,7 +160,7 @@ def _request_if_due(services: Services, find: Callable[[OrmSession], tuple[Chat,
     chat_row_id = found[0].id
     with services.database.transaction() as db:
         notify_at = clock.now(db) + timedelta(seconds=deadlines.NOTIFY_AFTER_SECONDS)
-        is_new = chats.request_summary(db, chat_row_id, notify_at)
+        is_new = queries.request_summary(db, chat_row_id, notify_at)
         leased_work.enqueue_after_commit(WORK, db, services, [chat_row_id] if is_new else [])
     return is_new
 
@@ -175,7 +176,7 @@ def _due(services: Services, db: OrmSession, chat: Chat, memory: ChatMemory, bat
     to_seq = view.overflow[-1].seq
     head = [record.seq for record in view.records if record.kind == "history" and record.seq < view.overflow[0].seq]
     after_seq = max([_covered(chat), *head])
-    if chats.count_after(db, chat, after_seq, to_seq) < batch:
+    if queries.count_after(db, chat, after_seq, to_seq) < batch:
         return None
     return _plan(chat, after_seq, to_seq, config.summarize_prompt)
 
@@ -187,7 +188,7 @@ def _covered(chat: Chat) -> int:
 
 def _plan(chat: Chat, after_seq: int, to_seq: int, prompt: str) -> Plan:
     def read_page(db: OrmSession, after_seq: int) -> tuple[Sequence[Record], int]:
-        rows = chats.oldest(db, chat, limit=job.PAGE, after=after_seq, to=to_seq)
+        rows = queries.oldest(db, chat, limit=job.PAGE, after=after_seq, to=to_seq)
         return [record_of(row) for row in rows], to_seq if len(rows) < job.PAGE else rows[-1].seq
 
     start = Folded(chat.summary, None if chat.summary is None else chat.summary_from_seq, after_seq)

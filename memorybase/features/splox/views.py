@@ -25,6 +25,7 @@ from memorybase.conversation.view.rendering import Align, Format
 from memorybase.conversation.view.token_counters import counter_for
 from memorybase.conversation.view.tokens import TokenCounter
 from memorybase.conversation.view.turns import groups_of
+from memorybase.features.splox import queries
 from memorybase.features.splox.config import ChatMemoryConfig
 from memorybase.features.splox.memories import (
     ChatSelector,
@@ -81,7 +82,7 @@ def view_chat(
     with services.database.reading() as db:
         memory = require_memory(db, key)
         config = config_of(memory)
-        chat = chats.fetch_chat(db, memory.id, ref.resolve(config.chat_id))
+        chat = queries.fetch_chat(db, memory.id, ref.resolve(config.chat_id))
         view = read_view(db, memory, config, chat, counter, asked)
     if run_id is not None:
         recorded = view if chat is None else _with_summary_id(view, chat.id)
@@ -129,7 +130,7 @@ def _paged(
     tail: list[Record] = []
     size, before = _first_read(config, chat), None
     while True:
-        page = chats.newest(db, chat, limit=size, after=chat.trimmed_seq, before=before)
+        page = queries.newest(db, chat, limit=size, after=chat.trimmed_seq, before=before)
         tail += [record_of(row) for row in page if row.seq not in front_seqs]
         view = build_view([*front, *tail], options, summary=summary, predefined=predefined, counter=counter)
         if len(page) < size or _is_enough(view, tail):
@@ -142,7 +143,7 @@ def _front(db: OrmSession, config: ChatMemoryConfig, chat: Chat, summary: Summar
     that the summary covers, without which the view would drop the summary."""
     front = _head(db, config, chat)
     if summary is not None and chat.trimmed_seq:
-        covered = chats.newest(db, chat, limit=1, before=min(summary.to_seq, chat.trimmed_seq) + 1)
+        covered = queries.newest(db, chat, limit=1, before=min(summary.to_seq, chat.trimmed_seq) + 1)
         front += map(record_of, covered)
     return front
 
@@ -219,7 +220,7 @@ def trim_state_of(db: OrmSession, memory: ChatMemory, config: ChatMemoryConfig, 
     if chat.last_seq - since + config.head + len(predefined) < threshold.trigger:
         return stored
     limit = threshold.trigger + FIRST_READ
-    tail = [record_of(row) for row in chats.newest(db, chat, limit=limit, after=since)][::-1]
+    tail = [record_of(row) for row in queries.newest(db, chat, limit=limit, after=since)][::-1]
     first = tail[0].seq if tail else since
     head_to = first - 1 if stored.cut is None else stored.cut.after_seq
     front = _head(db, config, chat, to=head_to)
@@ -261,7 +262,7 @@ def _head(db: OrmSession, config: ChatMemoryConfig, chat: Chat, to: int | None =
     """The first records, which drop_middle may keep."""
     if not config.head:
         return []
-    rows = chats.oldest(db, chat, limit=config.head + PAGE, after=chat.trimmed_seq, to=to)
+    rows = queries.oldest(db, chat, limit=config.head + PAGE, after=chat.trimmed_seq, to=to)
     return [record_of(row) for row in rows]
 
 
@@ -278,13 +279,13 @@ def store_cut(db: OrmSession, memory: ChatMemory, config: ChatMemoryConfig, chat
 
 def messages_left(db: OrmSession, chat: Chat, trim_state: TrimState) -> int:
     """Number of messages that are not cut."""
-    removed = sum(chats.count_after(db, chat, cut.after_seq, cut.to_seq) for cut in _cuts(chat, trim_state))
+    removed = sum(queries.count_after(db, chat, cut.after_seq, cut.to_seq) for cut in _cuts(chat, trim_state))
     return chat.messages - removed
 
 
 def seq_before(db: OrmSession, chat: Chat, trim_state: TrimState, newest: int) -> int:
     """The seq after which at most `newest` messages follow: whole groups, and none that are left out."""
-    records = [record_of(row) for row in chats.newest(db, chat, limit=newest + PAGE)][::-1]
+    records = [record_of(row) for row in queries.newest(db, chat, limit=newest + PAGE)][::-1]
     seq, count = chat.last_seq, 0
     for group in reversed(groups_of(records)):
         count += len(group)
@@ -315,5 +316,5 @@ def trim_chat(services: Services, key: MemoryKey, chat_id: str, max_messages: in
         if left <= max_messages:
             return Trimmed(0, left)
         move_trimmed(chat, seq_before(db, chat, trim_state, max_messages))
-        remaining = chats.count_after(db, chat, chat.trimmed_seq)
+        remaining = queries.count_after(db, chat, chat.trimmed_seq)
         return Trimmed(left - remaining, remaining)
