@@ -219,8 +219,8 @@ def _row_id(db: OrmSession, flow_id: UUID, given: UUID | CallerId | None) -> UUI
 
 
 def _parts_of_features(services: Services, db: OrmSession, resolved: Resolved) -> ContextParts:
-    ask = (hooks.context_parts for hooks in services.hooks if hooks.context_parts is not None)
-    return next((parts(services, db, resolved) for parts in ask), ContextParts())
+    asked = (hooks.context_parts(services, db, resolved) for hooks in services.hooks)
+    return next((parts for parts in asked if parts is not None), ContextParts())
 
 
 def _stored_summary(services: Services, db: OrmSession, request: ContextRequest) -> SummaryState:
