@@ -23,6 +23,7 @@ from memorybase.knowledge_bases import registry
 from memorybase.models import KnowledgeBase
 from memorybase.queries import knowledge_bases
 from memorybase.queries.ownership import not_found, require
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import collection_names
@@ -275,13 +276,5 @@ def _view(row: AnyRow) -> KnowledgeBaseView:
         status = "regenerating"
     elif row.pending if is_memory_base else row.collection_id is None:
         status = "pending"
-    return KnowledgeBaseView(
-        id=row.id,
-        name=row.name,
-        is_memory_base=is_memory_base,
-        memory_base_id=row.memory_base_id,
-        embedding_model=row.embedding_model,
-        documents=int(row.documents),  # PostgreSQL sums to a decimal
-        status=status,
-        created_at=row.created_at,
-    )
+    documents = int(row.documents)  # PostgreSQL sums to a decimal
+    return view_of(KnowledgeBaseView, row, is_memory_base=is_memory_base, documents=documents, status=status)
