@@ -71,8 +71,9 @@ def place_hold(
         )
         holds.add(db, hold)
         # A deletion may have ended while this waited for it: what is gone cannot be held.
-        db.expire_all()
-        _found(db, user_id, flow_id, session_id)
+        if flow_id is not None:
+            db.expire_all()
+            _found(db, user_id, flow_id, session_id)
         view = _view_of(hold, session_id)
     log.info("legal_hold_placed", hold_id=str(view.id))
     return view
