@@ -81,8 +81,8 @@ def write(services: Services, call: Call) -> None:
 
 
 def _logs(services: Services, effect: Effect) -> list[CallLog]:
-    logs = (hooks.call_log for hooks in services.hooks)
-    return [log for log in logs if log is not None and log.keeps(services.settings, effect)]
+    logs = (log for hooks in services.hooks for log in hooks.call_logs)
+    return [log for log in logs if log.keeps(services.settings, effect)]
 
 
 def ids_in(values: Mapping[str, Any]) -> dict[str, Any]:

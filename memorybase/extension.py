@@ -93,29 +93,25 @@ class Extension:
         return getattr(import_module(f"memorybase.features.{self.name}.{part}"), constant)
 
 
+# What a feature adds without a hook.
+
+
 def _nothing(*_: object) -> tuple[()]:
-    """What a feature without this hook adds."""
+    """Of a hook that returns several, or whose answer is not read."""
     return ()
 
 
-def _none(*_: object) -> None:
-    return None
+def _no_answer(*_: object) -> None:
+    """Of a hook of which one answer counts."""
 
 
 def _no_counts(*_: object) -> Counts:
+    """Of a hook that deletes rows."""
     return {}
 
 
-def total(counts: Iterable[Counts]) -> Counter[str]:
-    """The sum of counts, by name."""
-    summed = Counter[str]()
-    for each in counts:
-        summed.update(each)
-    return summed
-
-
 def _nothing_left(*_: object) -> bool:
-    """What a feature that keeps nothing outside the database says of a deletion."""
+    """Of `erase_outside`: it keeps nothing outside the database."""
     return True
 
 
@@ -146,8 +142,9 @@ class Hooks:
     base_tables: Sequence[type[Base]] = ()  # with memory_base_id: deleted in pages, before their memory base
     preparations: Mapping[str, SessionsStep] = field(default_factory=dict)  # by kind
     context_lines: Sequence[ContextSource] = ()
-    context_parts: Callable[[Services, OrmSession, Resolved], ContextParts] | None = None
-    before_search: Callable[[Services, SearchRequest], Comparison | None] = _none
+    # Of each of these two, the answer of the first feature that does not return None counts; no other is asked then.
+    context_parts: Callable[[Services, OrmSession, Resolved], ContextParts | None] = _no_answer
+    before_search: Callable[[Services, SearchRequest], Comparison | None] = _no_answer
     search_lists: Mapping[str, SearchList] = field(default_factory=dict)  # by the name of option and answer's field
     collections: Sequence[Collections] = ()
     problems: Callable[[OrmSession, Services, UUID], Sequence[Problem]] = _nothing
@@ -155,22 +152,12 @@ class Hooks:
     limits: Callable[[Services], Iterable[Limit]] = _nothing
     erase_outside: Callable[[Services, UUID, str | None], bool] = _nothing_left
     remainders: Callable[[Services], Sequence[Remainder]] = _nothing
-    call_log: CallLog | None = None
+    call_logs: Sequence[CallLog] = ()
     steps: Sequence[Step] = ()
     tasks: Mapping[Task, WorkerTask] = field(default_factory=dict)
     threads: Mapping[Task, StartThread] = field(default_factory=dict)  # by the task that wakes it
     background: Sequence[Background] = ()
     lines: Sequence[Lines] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lines:
-    """Lines of a flow in exports, of the whole flow or of one end user, and how an import reads them by their type.
-    `kinds`: what the last line of an export counts. What an import counts are fields of its answer."""
-
-    kinds: Sequence[str]
-    of_flow: Callable[[Services, Flow, Counter[str], str | None], Iterator[bytes]]
-    read: Mapping[str, ReadLine]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,11 +201,6 @@ class OfMessages:
     replace: Callable[[OrmSession, Services, SessionRow, Message], object]
     copies: Callable[[OrmSession, Collection[UUID]], Mapping[UUID, Sequence[Any]]]
     read: Callable[[Line], Sequence[Any]]
-
-
-def of_messages(services: Services) -> list[OfMessages]:
-    """What all features derive from messages."""
-    return [each for hooks in services.hooks for each in hooks.of_messages]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,14 +253,14 @@ class Collections:
     restore: Callable[[Services, KnowledgeBase, bool], int | None]
 
 
-class WorkerThread(Protocol):
-    """A thread beside a worker's tasks. It ends with its process: what is cut off, another worker does again."""
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """A metric for Prometheus: its value for each value of `label`; without a label, for the empty text."""
 
-    def wake(self) -> None:
-        """Something may be pending. Returns at once."""
-
-    def stop(self) -> None:
-        """Begin nothing more. Returns at once."""
+    name: str
+    text: str
+    values: Mapping[str, float]
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +300,16 @@ class Step:
     is_due: Condition | None = None
 
 
+class WorkerThread(Protocol):
+    """A thread beside a worker's tasks. It ends with its process: what is cut off, another worker does again."""
+
+    def wake(self) -> None:
+        """Something may be pending. Returns at once."""
+
+    def stop(self) -> None:
+        """Begin nothing more. Returns at once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Background:
     """Work that a sweeper does in a thread beside its passes, until the event is set. What is cut off, the next sweeper
@@ -328,11 +320,24 @@ class Background:
     once: Callable[[Services], int]
 
 
-@dataclass(frozen=True, slots=True)
-class Gauge:
-    """A metric for Prometheus: its value for each value of `label`; without a label, for the empty text."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines:
+    """Lines of a flow in exports, of the whole flow or of one end user, and how an import reads them by their type.
+    `kinds`: what the last line of an export counts. What an import counts are fields of its answer."""
 
-    name: str
-    text: str
-    values: Mapping[str, float]
-    label: str = ""
+    kinds: Sequence[str]
+    of_flow: Callable[[Services, Flow, Counter[str], str | None], Iterator[bytes]]
+    read: Mapping[str, ReadLine]
+
+
+def of_messages(services: Services) -> list[OfMessages]:
+    """What all features derive from messages."""
+    return [each for hooks in services.hooks for each in hooks.of_messages]
+
+
+def total(counts: Iterable[Counts]) -> Counter[str]:
+    """The sum of counts, by name."""
+    summed = Counter[str]()
+    for each in counts:
+        summed.update(each)
+    return summed

@@ -131,14 +131,7 @@ def rotate_key(
 
     Raises NotFound, and KeyRotated if the key has a successor.
     """
-    if not timedelta(0) <= overlap <= MAX_OVERLAP:
-        most = int(MAX_OVERLAP.total_seconds())
-        raise errors.InvalidRequest(
-            f"overlap_seconds must be 0 to {most}",
-            field="overlap_seconds",
-            value=int(overlap.total_seconds()),
-            limit=[0, most],
-        )
+    _check_overlap(overlap)
     now = datetime.now(UTC)
     secret = _SECRET_PREFIX + secrets.token_urlsafe(32)
     with services.database.transaction() as db:
@@ -147,16 +140,7 @@ def rotate_key(
             raise not_found("key", key_id)
         if old.rotated_to is not None:
             raise errors.KeyRotated(field="key_id", value=key_id, existing_id=str(old.rotated_to))
-        scopes = limits.scopes_of(old)
-        _check(old.name, scopes, expires_at, now)
-        key = ApiKey(
-            **_values(user_id, name=old.name, secret=secret, scopes=scopes, now=now)
-            | {"scopes": old.scopes, "limited_scopes": old.limited_scopes, "flow_ids": old.flow_ids},
-            end_user_id=old.end_user_id,
-            expires_at=expires_at or old.expires_at,
-            quotas=old.quotas,
-            quota_subject=old.quota_subject or old.id,
-        )
+        key = _successor(old, secret, expires_at, now)
         db.add(key)
         until = now + overlap
         old.expires_at = until if old.expires_at is None else min(old.expires_at, until)
@@ -166,6 +150,19 @@ def rotate_key(
             before_commit(db, key)
     services.state.of(_ValidKeys).forget()
     return key, secret
+
+
+def _successor(old: ApiKey, secret: str, expires_at: datetime | None, now: datetime) -> ApiKey:
+    scopes = limits.scopes_of(old)
+    _check(old.name, scopes, expires_at, now)
+    return ApiKey(
+        **_values(old.user_id, name=old.name, secret=secret, scopes=scopes, now=now)
+        | {"scopes": old.scopes, "limited_scopes": old.limited_scopes, "flow_ids": old.flow_ids},
+        end_user_id=old.end_user_id,
+        expires_at=expires_at or old.expires_at,
+        quotas=old.quotas,
+        quota_subject=old.quota_subject or old.id,
+    )
 
 
 def authenticate(services: Services, secret: str) -> Principal:
@@ -280,6 +277,17 @@ def _check(name: str, scopes: Sequence[str], expires_at: datetime | None, now: d
         raise errors.InvalidRequest(f"scopes must be one or more of {', '.join(SCOPES)}", field="scopes")
     if expires_at is not None and (expires_at.tzinfo is None or expires_at <= now):
         raise errors.InvalidRequest("expires_at must be in the future and have a time zone", field="expires_at")
+
+
+def _check_overlap(overlap: timedelta) -> None:
+    if not timedelta(0) <= overlap <= MAX_OVERLAP:
+        most = int(MAX_OVERLAP.total_seconds())
+        raise errors.InvalidRequest(
+            f"overlap_seconds must be 0 to {most}",
+            field="overlap_seconds",
+            value=int(overlap.total_seconds()),
+            limit=[0, most],
+        )
 
 
 def _check_end_user(end_user_id: str | None) -> None:

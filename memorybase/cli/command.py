@@ -1,10 +1,10 @@
-"""Commands by declaration: the options of those that go through a running stack, and how a list is printed."""
+"""Commands by declaration: options in groups, those that find a running stack, and how a list is printed."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from itertools import islice
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from memorybase_client import Client
 
 P = ParamSpec("P")
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,35 +30,56 @@ class Connection:
     url: UrlOption = None
     key: KeyOption = None
 
+    def open(self) -> Client:
+        """Raises NotReady or Unauthorized with what to do."""
+        return connect(self.data_dir, self.url, self.key)
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The command. A parameter whose type is a dataclass becomes an option for each of its fields."""
+    return _declared(command, _parameters(command))
+
 
 def through_stack(command: Callable[Concatenate[Client, P], None]) -> Callable[..., None]:
-    """The command with the options of Connection in place of its first parameter, a client of that stack. A parameter
-    whose type is a dataclass becomes an option for each of its fields."""
-    hints = get_type_hints(command, localns={"Client": object}, include_extras=True)
-    _, *own = inspect.signature(command).parameters.values()
-    groups = {each.name: hints[each.name] for each in own if is_dataclass(hints[each.name])}
+    """`with_options`, with those of Connection in place of the command's first parameter, a client of that stack."""
+
+    @functools.wraps(command)
+    def run(*, connection: Connection, **given: Any) -> None:
+        with connection.open() as client:
+            command(client, **given)  # type: ignore[call-arg]
+
+    _, *own = _parameters(command)
+    return _declared(run, [*own, inspect.Parameter("connection", _KEYWORD, annotation=Connection)])
+
+
+def _declared(command: Callable[..., None], parameters: Sequence[inspect.Parameter]) -> Callable[..., None]:
+    groups: dict[str, type[Any]] = {
+        each.name: kind for each in parameters if isinstance(kind := each.annotation, type) and is_dataclass(kind)
+    }
     options: list[inspect.Parameter] = []
-    for each in own:
-        one = each.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[each.name])
-        options += _options(groups[each.name]) if each.name in groups else [one]
-    options += _options(Connection)
+    for each in parameters:
+        options += _options(groups[each.name]) if each.name in groups else [each]
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
-        connection = _taken(Connection, given)
         taken = {name: _taken(group, given) for name, group in groups.items()}
-        with connect(connection.data_dir, connection.url, connection.key) as client:
-            command(client, **given, **taken)  # type: ignore[call-arg]
+        command(**given, **taken)
 
     vars(run)["__signature__"] = inspect.Signature(options)  # which typer reads
     run.__annotations__ = {each.name: each.annotation for each in options}
     return run
 
 
+def _parameters(command: Callable[..., None]) -> list[inspect.Parameter]:
+    hints = get_type_hints(command, localns={"Client": object}, include_extras=True)
+    own = inspect.signature(command).parameters.values()
+    return [each.replace(kind=_KEYWORD, annotation=hints[each.name]) for each in own]
+
+
 def _options(group: type[Any]) -> list[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
     return [
-        inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name])
+        inspect.Parameter(each.name, _KEYWORD, default=each.default, annotation=hints[each.name])
         for each in fields(group)
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memorybase import errors
+from memorybase.cli.command import Connection, with_options
 from memorybase.cli.export_file import import_export
 from memorybase.cli.import_target import Capture
-from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect
 
 if TYPE_CHECKING:
     from memorybase_client.importers.records import Problem
@@ -32,6 +32,42 @@ class Format(StrEnum):
     export = "export"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportOptions:
+    """What to import, and into what."""
+
+    given: Annotated[
+        Format | None,
+        typer.Option("--from", help="The format of FILE. (default: recognised by its content)", show_default=False),
+    ] = None
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count what is in FILE and store nothing.")] = False
+    report: Annotated[Path | None, typer.Option(help="A file for everything that did not fit.", show_default=False)] = (
+        None
+    )
+    table: Annotated[
+        str | None,
+        typer.Option(help="The table of a database. (default: the system's)", show_default=False),
+    ] = None
+    header: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="For an address: a header as 'Name: value', such as a key; @FILE: lines of a file.", show_default=False
+        ),
+    ] = None
+    flow: Annotated[
+        str | None,
+        typer.Option(
+            help="The flow. (default: as in the source; of JSON lines and LoCoMo the file's name without extension)",
+            show_default=False,
+        ),
+    ] = None
+    memory: Annotated[str | None, typer.Option(help="The memory base. (default: the flow's)", show_default=False)] = (
+        None
+    )
+    capture: Annotated[Capture, typer.Option(help="Which messages a new memory base counts.")] = "all"
+
+
+@with_options
 def import_file(
     file: Annotated[
         str,
@@ -42,55 +78,27 @@ def import_file(
         ),
     ],
     *,
-    given: Annotated[
-        Format | None,
-        typer.Option("--from", help="The format of FILE. (default: recognised by its content)", show_default=False),
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count what is in FILE and store nothing.")] = False,
-    report: Annotated[
-        Path | None, typer.Option(help="A file for everything that did not fit.", show_default=False)
-    ] = None,
-    table: Annotated[
-        str | None,
-        typer.Option(help="The table of a database. (default: the system's)", show_default=False),
-    ] = None,
-    header: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="For an address: a header as 'Name: value', such as a key; @FILE: lines of a file.", show_default=False
-        ),
-    ] = None,
-    flow: Annotated[
-        str | None,
-        typer.Option(
-            help="The flow. (default: as in the source; of JSON lines and LoCoMo the file's name without extension)",
-            show_default=False,
-        ),
-    ] = None,
-    memory: Annotated[
-        str | None, typer.Option(help="The memory base. (default: the flow's)", show_default=False)
-    ] = None,
-    capture: Annotated[Capture, typer.Option(help="Which messages a new memory base counts.")] = "all",
-    data_dir: DataDirOption = None,
-    url: UrlOption = None,
-    key: KeyOption = None,
+    options: ImportOptions,
+    connection: Connection,
 ) -> None:
     """Import conversations of any known format. Running it again continues and does not change existing data."""
     # Readers of databases and HTTP, which --help does not need.
-    from memorybase.cli.import_runs import Options, import_runs
+    from memorybase.cli.import_runs import import_runs
 
-    name = given.value if given is not None else _recognised(file)
-    with ExitStack() as stack:
-        if name == Format.export:
-            if flow or memory or dry_run or report:
-                raise errors.InvalidRequest(
-                    "--flow, --memory, --report and --dry-run do not apply to an export, which names its flows. "
-                    "Run the command without them."
-                )
-            import_export(stack.enter_context(connect(data_dir, url, key)), Path(file))
-            return
-        client = None if dry_run else stack.enter_context(connect(data_dir, url, key))
-        import_runs(name, file, Options(flow, memory, capture, report, table, header or []), client)
+    name = options.given.value if options.given is not None else _recognised(file)
+    if name == Format.export:
+        if options.flow or options.memory or options.dry_run or options.report:
+            raise errors.InvalidRequest(
+                "--flow, --memory, --report and --dry-run do not apply to an export, which names its flows. "
+                "Run the command without them."
+            )
+        with connection.open() as client:
+            import_export(client, Path(file))
+    elif options.dry_run:
+        import_runs(name, file, options, None)
+    else:
+        with connection.open() as client:
+            import_runs(name, file, options, client)
 
 
 def _recognised(source: str) -> str:

@@ -21,12 +21,14 @@ from memorybase_client.importers.systems import SYSTEMS, ImportSource
 from memorybase import errors
 from memorybase.cli.import_batches import batches
 from memorybase.cli.import_posts import Posts
-from memorybase.cli.import_target import Capture, Target, ingest
+from memorybase.cli.import_target import Target, ingest
 from memorybase.cli.options import interrupted, plural, progress, read_text
 from memorybase.import_export import conversation_files
 
 if TYPE_CHECKING:
     from memorybase_client import Client
+
+    from memorybase.cli.import_file import ImportOptions
 
 TITLES: tuple[tuple[ProblemKind, str], ...] = (
     ("lost", "could not be imported"),
@@ -55,19 +57,7 @@ class Totals:
         return ", ".join([plural(len(each), noun) for each, noun in counts] + [plural(self.messages, "message")])
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Options of the command."""
-
-    flow: str | None
-    memory: str | None
-    capture: Capture
-    report: Path | None
-    table: str | None
-    headers: list[str]
-
-
-def import_runs(name: str, source: str, options: Options, client: Client | None) -> None:
+def import_runs(name: str, source: str, options: ImportOptions, client: Client | None) -> None:
     """Import a source in the format of that name; without a client only count what is in it."""
     if options.memory and not options.flow and name in SYSTEMS and SYSTEMS[name].has_flows:
         text = f"--memory needs --flow: {name} has flows of its own, and each gets a memory base"
@@ -87,16 +77,16 @@ def import_runs(name: str, source: str, options: Options, client: Client | None)
     _raise_for(report, totals, name, source)
 
 
-def _parts(name: str, source: str, options: Options, report: Report) -> Iterable[Part]:
+def _parts(name: str, source: str, options: ImportOptions, report: Report) -> Iterable[Part]:
     if name not in SYSTEMS:
-        for option, value in (("--table", options.table), ("--header", options.headers)):
+        for option, value in (("--table", options.table), ("--header", options.header)):
             if value:
                 raise errors.InvalidRequest(f"{option} does not apply to a file of {name}", field=option)
         # All of it is read before the first run is posted: an error names its line, and nothing was stored.
         path = Path(source)
         text, shown = read_member(path)
         return conversation_files.read_runs(text, namespace=options.flow or path.stem, source=shown)
-    headers = dict(line for given in options.headers for line in header_lines(given))
+    headers = dict(line for given in options.header or () for line in header_lines(given))
     found = ImportSource(source, options.table, headers)
     return systems.read_runs(name, found, report, flow=options.flow, check=check)
 
@@ -115,7 +105,7 @@ def _counted(parts: Iterable[Part], totals: Totals) -> Iterator[Part]:
         yield part
 
 
-def _post(parts: Iterable[Part], totals: Totals, report: Report, options: Options, client: Client) -> Posts:
+def _post(parts: Iterable[Part], totals: Totals, report: Report, options: ImportOptions, client: Client) -> Posts:
     posts = Posts(
         client,
         lambda part: Target.find(client, part.flow, part.flow_name or part.flow, options.memory, options.capture),

@@ -32,7 +32,7 @@ from memorybase.conversation.context_lines import AddedLines, LinesQuery, ShownL
 from memorybase.conversation.context_parts import ContextParts, Part
 from memorybase.conversation.context_report import LISTS_OF_FEATURES, ContextReport, Recalled, Searched, spent_on
 from memorybase.conversation.memory_use.provenance import ViewOrigin
-from memorybase.conversation.memory_use.record import record_use
+from memorybase.conversation.memory_use.record import NewUse, record_use
 from memorybase.conversation.session_memory.presets import TOKEN_BUFFER, SessionPreset
 from memorybase.conversation.session_memory.session_view import ModelCall, SessionHistory, SessionMemory
 from memorybase.conversation.session_memory.summaries import SummaryKey, SummaryState, request_if_needed, stored_summary
@@ -146,17 +146,15 @@ def build_context(services: Services, user_id: UUID, request: ContextRequest) ->
     view = _with_report(parts, found, resolved)
     request_if_needed(services, summary, parts.session.expired)
     if request.use_memory and resolved.run_id is not None and request.node_id is not None:
-        record_use(
-            services,
-            user_id=user_id,
-            flow_id=request.flow_id,
+        use = NewUse(
             run_id=resolved.run_id,
             node_id=request.node_id,
             view=view,
+            origin=ViewOrigin(session_id=request.session_id, end_user_id=resolved.end_user_id),
             query=cut_query(request.query or "") if resolved.searched is not None else None,
             memory_use_summary=parts.session.memory_use_summary,
-            origin=ViewOrigin(session_id=request.session_id, end_user_id=resolved.end_user_id),
         )
+        record_use(services, user_id, request.flow_id, use)
     return view
 
 
@@ -221,8 +219,8 @@ def _row_id(db: OrmSession, flow_id: UUID, given: UUID | CallerId | None) -> UUI
 
 
 def _parts_of_features(services: Services, db: OrmSession, resolved: Resolved) -> ContextParts:
-    ask = (hooks.context_parts for hooks in services.hooks if hooks.context_parts is not None)
-    return next((parts(services, db, resolved) for parts in ask), ContextParts())
+    asked = (hooks.context_parts(services, db, resolved) for hooks in services.hooks)
+    return next((parts for parts in asked if parts is not None), ContextParts())
 
 
 def _stored_summary(services: Services, db: OrmSession, request: ContextRequest) -> SummaryState:
@@ -244,15 +242,8 @@ def _history(db: OrmSession, resolved: Resolved, summary: SummaryState) -> Sessi
         counter=request.counter,
         model=request.model,
     )
-    return SessionHistory.read(
-        db,
-        request.flow_id,
-        request.session_id,
-        request.preset,
-        call,
-        leaf_id=resolved.leaf_id,
-        stored=summary.stored,
-        use_memory=request.use_memory,
+    return SessionHistory(request.preset, call, summary.stored).read(
+        db, request.flow_id, request.session_id, leaf_id=resolved.leaf_id, use_memory=request.use_memory
     )
 
 

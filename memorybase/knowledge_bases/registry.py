@@ -24,10 +24,11 @@ METADATA_FILE = "embedding_metadata.json"
 log = get_logger(__name__)
 
 
-def id_of_name(db: OrmSession, user_id: UUID, name: str) -> UUID | None:
-    """The user's knowledge base of this name, even if it is being deleted."""
+def check_free(db: OrmSession, user_id: UUID, name: str, field: str) -> None:
+    """Raises NameTaken if the user has a knowledge base of this name, even if it is being deleted."""
     found = knowledge_bases.fetch_knowledge_base(db, user_id, name)
-    return found.id if found else None
+    if found is not None:
+        raise errors.NameTaken(field=field, value=name, existing_id=str(found.id))
 
 
 def entry_of_memory_base(db: OrmSession, memory_base_id: UUID) -> KnowledgeBase | None:
@@ -51,11 +52,8 @@ def entry_of(base: MemoryBase, generation: Generation) -> KnowledgeBase:
 def add(db: OrmSession, entry: KnowledgeBase, name_field: str) -> None:
     """Register a knowledge base in the caller's transaction. Raises NameTaken with existing_id."""
     if not knowledge_bases.add_knowledge_base(db, entry):
-        raise name_taken(entry.name, name_field, id_of_name(db, entry.user_id, entry.name))
-
-
-def name_taken(name: str, field: str, existing: UUID | None) -> errors.NameTaken:
-    return errors.NameTaken(field=field, value=name, existing_id=str(existing))
+        check_free(db, entry.user_id, entry.name, name_field)
+        raise errors.NameTaken(field=name_field, value=entry.name)  # the other one was deleted meanwhile
 
 
 def write_metadata(services: Services, entry: KnowledgeBase | AnyRow) -> None:

@@ -116,9 +116,8 @@ def compare(services: Services, base: MemoryBase, ref: CollectionRef) -> Differe
     _compare_expected(services, base, ref, stored, found)
     with services.database.transaction() as db:
         now, missing = clock.now(db), None if stored is None else found.missing.total()
-        began = memory_bases.set_mismatch(
-            db, base.id, base.serving, bool(found), now, missing=missing, stored=found.found
-        )
+        compared = memory_bases.Compared(bool(found), missing, found.found)
+        began = memory_bases.set_mismatch(db, base.id, base.serving, compared, now)
         events.record_mismatch(db, services, began, now)
     return found
 
@@ -289,17 +288,8 @@ def _counts_differ(services: Services, base_id: UUID, began: float) -> bool:
         if count >= 0 and differs and before != cursors.chunks_of_generation(db, base_id, base.serving):
             return False
         # A missing collection is a mismatch even of an empty base, which could not be written to.
-        missing = None if count < 0 else max(before - count, 0)
-        now = clock.now(db)
-        began_with_this = memory_bases.set_mismatch(
-            db,
-            base_id,
-            base.serving,
-            differs,
-            now,
-            missing=missing,
-            stored=max(count, 0),
-            pause=pause_after(time.monotonic() - began),
-        )
+        compared = memory_bases.Compared(differs, None if count < 0 else max(before - count, 0), max(count, 0))
+        now, pause = clock.now(db), pause_after(time.monotonic() - began)
+        began_with_this = memory_bases.set_mismatch(db, base_id, base.serving, compared, now, pause=pause)
         events.record_mismatch(db, services, began_with_this, now)
         return differs

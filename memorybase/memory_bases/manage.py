@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import Any, Literal
 from uuid import UUID, uuid4
@@ -18,9 +19,9 @@ from memorybase.ingestion.claim import PAUSED
 from memorybase.knowledge_bases import registry
 from memorybase.memory_bases import preparation
 from memorybase.models import Capture, Generation, GenerationState, MemoryBase, PreparationKind, Priority
-from memorybase.queries import flows, jobs, memory_bases
+from memorybase.queries import jobs, memory_bases
 from memorybase.queries.expiry import check_retain_days
-from memorybase.queries.ownership import check_flow, not_found, require_memory_base
+from memorybase.queries.ownership import check_flow, require_locked_flow, require_memory_base
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vector_stores import VectorStoreName
@@ -41,6 +42,7 @@ _PREPARED_BY: Mapping[Start, PreparationKind] = {
 
 FIRST_GENERATION = 1
 IDLE_AFTER = 600  # seconds, unless a memory base is created with another time
+MAX_IDLE_SECONDS = 31_536_000  # a year
 MAX_THRESHOLD = 10_000  # a capture counts no further, which bounds its cost
 CHANGEABLE = ("name", "threshold", "auto_capture", "idle_after", "retain_days", "paused", "priority")
 
@@ -70,7 +72,16 @@ class PutMemoryBase:
     kept: Mapping[str, object] = field(default_factory=dict)
 
 
-MAX_IDLE_SECONDS = 31_536_000  # a year
+@dataclass(frozen=True, slots=True)
+class NewGeneration:
+    """A generation of a memory base, both perhaps not stored yet."""
+
+    user_id: UUID
+    base_id: UUID
+    flow_id: UUID
+    number: int
+    capture: Capture
+    embedder: Embedder
 
 
 def create_memory_base(
@@ -90,18 +101,16 @@ def create_memory_base(
     registry.check_name(new.kb_name or new.name, "kb_name")
     _check_bounds(threshold=new.threshold, idle_after=new.idle_after)
     check_retain_days(new.retain_days)
-    base_id = uuid4()
     with services.database.reading() as db:
         _check_free(db, user_id, new)
     embedder = services.embedders.get(services.settings.allowed_model(new.embedding_model))
-    store = services.settings.known_vector_store(new.vector_store)
-    ref = create_collection(services, user_id, base_id, FIRST_GENERATION, new.flow_id, embedder, store)
+    generation = NewGeneration(user_id, uuid4(), new.flow_id, FIRST_GENERATION, new.capture, embedder)
+    ref = create_collection(services, generation, services.settings.known_vector_store(new.vector_store))
+    base_id = generation.base_id
     try:
         with services.database.transaction() as db:
-            flow = flows.lock_flow(db, new.flow_id)
-            if flow is None or flow.user_id != user_id or flow.deleting_at is not None:
-                raise not_found("flow", new.flow_id)
-            _insert(db, services, user_id, base_id, new, embedder, ref)
+            require_locked_flow(db, user_id, new.flow_id)
+            _insert(db, services, new, generation, ref)
             engine.created(db, memory_base_id=base_id)
             if before_commit is not None:
                 before_commit(db, base_id)
@@ -168,27 +177,20 @@ def _existing(services: Services, user_id: UUID, new: NewMemoryBase, given: Coll
 
 
 def create_collection(
-    services: Services,
-    user_id: UUID,
-    base_id: UUID,
-    generation: int,
-    flow_id: UUID,
-    embedder: Embedder,
-    store: VectorStoreName,
-    *,
-    expected_chunks: int = 0,
+    services: Services, new: NewGeneration, store: VectorStoreName, *, expected_chunks: int = 0
 ) -> CollectionRef:
     """Create the empty collection of a generation. Its metadata holds what all its chunks share."""
     # Fit the token projection now: a model without a published one embeds texts for it, which no transaction may wait
     # for.
+    embedder = new.embedder
     _token_encoding(services, embedder)
     with services.database.reading() as db:
         now = clock.now(db)
     metadata: dict[str, MetadataValue] = {
-        "user_id": str(user_id),
-        "memory_base_id": str(base_id),
-        "flow_id": str(flow_id),
-        "generation": generation,
+        "user_id": str(new.user_id),
+        "memory_base_id": str(new.base_id),
+        "flow_id": str(new.flow_id),
+        "generation": new.number,
         "embedding_model": embedder.model,
         "embedder": embedder.identity,
         "dimension": embedder.dimension,
@@ -197,24 +199,32 @@ def create_collection(
     }
     if expected_chunks:
         metadata[EXPECTED_CHUNKS] = expected_chunks
-    return services.vectors.create_collection(collection_names.of_generation(base_id, generation, store), metadata)
+    return services.vectors.create_collection(collection_names.of_generation(new.base_id, new.number, store), metadata)
 
 
 def _token_encoding(services: Services, embedder: Embedder) -> str | None:
     return embedder.token_encoding if services.settings.token_vectors else None
 
 
-def made_with(services: Services, embedder: Embedder, ref: CollectionRef) -> dict[str, Any]:
-    """The columns of a generation that follow from its model and its collection."""
-    return {
-        "embedding_model": embedder.model,
-        "embedder": embedder.identity,
-        "chunker": chunking.chunker_for(services.settings, embedder).identity,
-        "token_encoding": _token_encoding(services, embedder),
-        "dimension": embedder.dimension,
-        "collection_name": ref.name,
-        "collection_id": ref.id,
-    }
+def generation_row(
+    services: Services, new: NewGeneration, ref: CollectionRef, state: GenerationState, now: datetime
+) -> Generation:
+    """The row of a generation with this collection."""
+    embedder = new.embedder
+    return Generation(
+        memory_base_id=new.base_id,
+        generation=new.number,
+        state=state,
+        capture=new.capture,
+        created_at=now,
+        embedding_model=embedder.model,
+        embedder=embedder.identity,
+        chunker=chunking.chunker_for(services.settings, embedder).identity,
+        token_encoding=_token_encoding(services, embedder),
+        dimension=embedder.dimension,
+        collection_name=ref.name,
+        collection_id=ref.id,
+    )
 
 
 def _check_free(db: OrmSession, user_id: UUID, new: NewMemoryBase) -> None:
@@ -222,25 +232,15 @@ def _check_free(db: OrmSession, user_id: UUID, new: NewMemoryBase) -> None:
     existing = memory_bases.base_of_name(db, user_id, new.name)
     if existing is not None:
         raise errors.NameTaken(field="name", value=new.name, existing_id=str(existing))
-    kb_name = new.kb_name or new.name
-    existing = registry.id_of_name(db, user_id, kb_name)
-    if existing is not None:
-        raise errors.NameTaken(field="kb_name", value=kb_name, existing_id=str(existing))
+    registry.check_free(db, user_id, new.kb_name or new.name, "kb_name")
 
 
-def _insert(
-    db: OrmSession,
-    services: Services,
-    user_id: UUID,
-    base_id: UUID,
-    new: NewMemoryBase,
-    embedder: Embedder,
-    ref: CollectionRef,
-) -> None:
+def _insert(db: OrmSession, services: Services, new: NewMemoryBase, first: NewGeneration, ref: CollectionRef) -> None:
+    """Insert the memory base with its first generation."""
     now = clock.now(db)
     base = MemoryBase(
-        id=base_id,
-        user_id=user_id,
+        id=first.base_id,
+        user_id=first.user_id,
         flow_id=new.flow_id,
         name=new.name,
         kb_name=new.kb_name or new.name,
@@ -253,18 +253,11 @@ def _insert(
         priority=new.priority,
         forget_due_at=None if new.retain_days is None else now,
     )
-    generation = Generation(
-        memory_base_id=base_id,
-        generation=FIRST_GENERATION,
-        state=GenerationState.SERVING,
-        capture=new.capture,
-        created_at=now,
-        **made_with(services, embedder, ref),
-    )
+    generation = generation_row(services, first, ref, GenerationState.SERVING, now)
     for row in (base, generation):
         db.add(row)
         db.flush()
-    prepared = preparation.begin(db, services, base_id, FIRST_GENERATION, _PREPARED_BY[new.start], now)
+    prepared = preparation.begin(db, services, base.id, FIRST_GENERATION, _PREPARED_BY[new.start], now)
     if new.start == "all":
         scheduler.schedule_sessions(db, services, prepared, now)
     entry = registry.entry_of(base, generation)

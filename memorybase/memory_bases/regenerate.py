@@ -11,11 +11,10 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock
-from memorybase.embedding import Embedder
 from memorybase.ingestion import scheduler
 from memorybase.ingestion.build import complete_build
 from memorybase.memory_bases import preparation
-from memorybase.memory_bases.manage import create_collection, made_with
+from memorybase.memory_bases.manage import NewGeneration, create_collection, generation_row
 from memorybase.models import (
     Capture,
     Generation,
@@ -46,15 +45,6 @@ class RegenerateResult:
     jobs: list[JobRow]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _NewGeneration:
-    number: int
-    capture: Capture
-    embedder: Embedder
-    ref: CollectionRef
-    awaits_index: bool
-
-
 def regenerate(
     services: Services,
     user_id: UUID,
@@ -80,17 +70,12 @@ def regenerate(
     chosen_model = services.settings.allowed_model(embedding_model) if embedding_model else serving.embedding_model
     embedder = services.embedders.get(chosen_model)
     store = _store_for(services, serving, vector_store)
-    ref = create_collection(services, user_id, base_id, number, base.flow_id, embedder, store, expected_chunks=chunks)
-    new = _NewGeneration(
-        number=number,
-        capture=capture or Capture(serving.capture),
-        embedder=embedder,
-        ref=ref,
-        awaits_index=indexes.needs_index(services.vectors, ref, chunks),
-    )
+    new = NewGeneration(user_id, base_id, base.flow_id, number, capture or Capture(serving.capture), embedder)
+    ref = create_collection(services, new, store, expected_chunks=chunks)
+    awaits_index = indexes.needs_index(services.vectors, ref, chunks)
     try:
         with services.database.transaction() as db:
-            result = RegenerateResult(number, _start_build(db, services, base_id, new))
+            result = RegenerateResult(number, _start_build(db, services, new, ref, awaits_index=awaits_index))
             if before_commit is not None:
                 before_commit(db, result)
     except errors.CallerError:
@@ -118,7 +103,10 @@ def _refuse_active_build(db: OrmSession, base: MemoryBase, base_id: UUID) -> Non
         raise errors.BuildActive(field="memory_base_id", value=base_id, generation=base.building, active_jobs=building)
 
 
-def _start_build(db: OrmSession, services: Services, base_id: UUID, new: _NewGeneration) -> list[JobRow]:
+def _start_build(
+    db: OrmSession, services: Services, new: NewGeneration, ref: CollectionRef, *, awaits_index: bool
+) -> list[JobRow]:
+    base_id = new.base_id
     base = memory_bases.lock_base(db, base_id)  # no capture, claim or advance of this base until the commit
     if base is None or base.deleting_at is not None:
         raise not_found("memory base", base_id)
@@ -130,15 +118,8 @@ def _start_build(db: OrmSession, services: Services, base_id: UUID, new: _NewGen
         )
     if base.building is not None:
         _abandon(db, services, base, now)
-    generation = Generation(
-        memory_base_id=base_id,
-        generation=new.number,
-        state=GenerationState.BUILDING,
-        capture=new.capture,
-        awaits_index=new.awaits_index,
-        created_at=now,
-        **made_with(services, new.embedder, new.ref),
-    )
+    generation = generation_row(services, new, ref, GenerationState.BUILDING, now)
+    generation.awaits_index = awaits_index
     db.add(generation)
     base.building = new.number
     db.flush()

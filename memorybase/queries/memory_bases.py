@@ -70,6 +70,14 @@ class BaseRow(NamedTuple):
     written: Projection  # of the generation that ingestion writes to: the build while there is one
 
 
+class Compared(NamedTuple):
+    """Whether a collection differs from what it should hold. `missing` and `stored`: chunks, if known."""
+
+    differs: bool
+    missing: int | None = None
+    stored: int | None = None
+
+
 class NewMismatch(NamedTuple):
     """A memory base that has begun to differ from its store; `chunks_missing` is None if that is unknown."""
 
@@ -376,28 +384,24 @@ def set_mismatch(
     db: OrmSession,
     base_id: UUID,
     serving: int,
-    mismatch: bool,
+    compared: Compared,
     now: datetime,
     *,
-    missing: int | None = None,
-    stored: int | None = None,
     pause: timedelta = timedelta(seconds=COMPARE_EVERY_SECONDS),
 ) -> NewMismatch | None:
     """Store the result of a comparison, unless another generation serves by now; the mismatch if it begins with this.
-
-    `missing` and `stored`: chunks, if known. `pause`: until the next comparison.
-    """
+    `pause`: until the next comparison."""
     since = sa.case((MemoryBase.mismatch == sa.true(), MemoryBase.mismatch_since), else_=sa.literal(now, UtcDateTime()))
     changed = db.execute(
         sa.update(MemoryBase)
         .where(MemoryBase.id == base_id, MemoryBase.serving == serving)
         .values(
-            mismatch=mismatch,
+            mismatch=compared.differs,
             mismatch_checked_at=now,
             compare_at=now + pause,
-            mismatch_since=since if mismatch else None,
-            chunks_missing=missing if mismatch else None,
-            chunks_stored=stored,
+            mismatch_since=since if compared.differs else None,
+            chunks_missing=compared.missing if compared.differs else None,
+            chunks_stored=compared.stored,
         )
         .returning(*_OF_MISMATCH)
     ).one_or_none()

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import batches, json_text
-from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
+from memorybase.database.paging import Found, Keyset, Listing, PageRequest
 from memorybase.database.upsert import insert, rows_affected
 from memorybase.models import Flow, MemoryUse, MemoryUseMessage, Message, Run, Session
 from memorybase.queries.joins import key_of, own_flow
@@ -25,7 +25,22 @@ READ_PAGE = 100  # uses: each may hold a whole prompt
 Messages = Collection[UUID] | sa.Select[UUID]
 ViewItem = Mapping[str, Any]  # a message of a view, or its source
 
-_USES = Keyset("message-uses", (MemoryUse.recorded_at, MemoryUse.id), descending=True)
+_USES = Listing(
+    sa.select(
+        MemoryUse.run_id,
+        MemoryUse.node_id,
+        MemoryUse.sources,
+        MemoryUse.report,
+        MemoryUse.query,
+        MemoryUse.recorded_at,
+        Run.external_id,
+        sa.func.coalesce(Run.session_id, MemoryUse.session_id).label("session_id"),
+    )
+    .join(MemoryUseMessage, MemoryUseMessage.use_id == MemoryUse.id)
+    .outerjoin(Run, sa.and_(Run.id == MemoryUse.run_id, Run.flow_id == MemoryUse.flow_id)),
+    Keyset("message-uses", (MemoryUse.recorded_at, MemoryUse.id), descending=True),
+    sa.select(MemoryUse.id).join(MemoryUseMessage, MemoryUseMessage.use_id == MemoryUse.id),
+)
 
 
 def ids_in(sources: Sequence[ViewItem]) -> set[UUID]:
@@ -203,24 +218,7 @@ def _redacted(message: Mapping[str, Any]) -> dict[str, Any]:
 
 def uses_page(db: OrmSession, flow_id: UUID, message_id: UUID, request: PageRequest) -> Found:
     """The memory uses that hold a message, latest first, without the messages of their views."""
-    held = sa.and_(MemoryUseMessage.use_id == MemoryUse.id, MemoryUseMessage.message_id == message_id)
-    statement = (
-        sa.select(
-            MemoryUse.run_id,
-            MemoryUse.node_id,
-            MemoryUse.sources,
-            MemoryUse.report,
-            MemoryUse.query,
-            MemoryUse.recorded_at,
-            Run.external_id,
-            sa.func.coalesce(Run.session_id, MemoryUse.session_id).label("session_id"),
-        )
-        .join(MemoryUseMessage, held)
-        .outerjoin(Run, sa.and_(Run.id == MemoryUse.run_id, Run.flow_id == MemoryUse.flow_id))
-        .where(MemoryUse.flow_id == flow_id)
-    )
-    counting = sa.select(MemoryUse.id).join(MemoryUseMessage, held).where(MemoryUse.flow_id == flow_id)
-    return fetch_page(db, statement, counting, _USES, request)
+    return _USES.page(db, request, MemoryUse.flow_id == flow_id, MemoryUseMessage.message_id == message_id)
 
 
 def runs_with(db: OrmSession, flow_id: UUID, message_id: UUID) -> int:

@@ -12,14 +12,16 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import batches
-from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
+from memorybase.database.paging import Found, Keyset, Listing, PageRequest
 from memorybase.database.upsert import rows_affected
 from memorybase.models import Flow, Message, MessageChange
 from memorybase.queries.joins import own_flow
 from memorybase.queries.sessions import SessionRow
 
 ChangeKind = Literal["edit", "mute", "unmute", "pin", "unpin", "delete", "restore"]
-_NEWEST_FIRST = Keyset("message-changes", (MessageChange.number, MessageChange.id), descending=True)
+_CHANGES = Listing(
+    sa.select(MessageChange), Keyset("message-changes", (MessageChange.number, MessageChange.id), descending=True)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +69,7 @@ def record(
 
 def page(db: OrmSession, flow_id: UUID, message_id: UUID, request: PageRequest) -> Found:
     """A message's changes, newest first."""
-    mine = (MessageChange.flow_id == flow_id, MessageChange.message_id == message_id)
-    counting = sa.select(MessageChange.id).where(*mine)
-    return fetch_page(db, sa.select(MessageChange).where(*mine), counting, _NEWEST_FIRST, request)
+    return _CHANGES.page(db, request, MessageChange.flow_id == flow_id, MessageChange.message_id == message_id)
 
 
 def edits_after(db: OrmSession, flow_id: UUID, message_id: UUID, number: int) -> Sequence[MessageChange]:

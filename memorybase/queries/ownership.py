@@ -46,6 +46,13 @@ def require_flow(db: OrmSession, user_id: UUID, flow_id: UUID) -> Flow:
     return require(flows.fetch_flow(db, user_id, flow_id), "flow", flow_id)
 
 
+def require_locked_flow(db: OrmSession, user_id: UUID, flow_id: UUID) -> Flow:
+    """The user's flow, locked, unless it is being deleted; raises NotFound."""
+    flow = flows.lock_flow(db, flow_id)
+    is_own = flow is not None and flow.user_id == user_id and flow.deleting_at is None
+    return require(flow if is_own else None, "flow", flow_id)
+
+
 def resolve_flow(
     db: OrmSession, user_id: UUID, flow_id: UUID | None, memory_base_id: UUID | None
 ) -> tuple[UUID | None, MemoryBase | None]:

@@ -11,14 +11,19 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import batches
-from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
+from memorybase.database.paging import Found, Keyset, Listing, PageRequest, given
 from memorybase.database.upsert import insert
 from memorybase.models import Flow, Message, MessageChange, RestorableMessage, Session, UtcDateTime
 from memorybase.queries.joins import own_flow
 from memorybase.queries.sessions import SessionRow
 
 Kept = RestorableMessage
-_NEWEST_FIRST = Keyset("deleted-messages", (Kept.deleted_at, Kept.message_id), descending=True)
+_DELETED = Listing(
+    sa.select(Kept, Session.session_id, Session.end_user_id)
+    .join(Flow, Flow.id == Kept.flow_id)
+    .join(Session, Session.id == Kept.session_uuid),
+    Keyset("deleted-messages", (Kept.deleted_at, Kept.message_id), descending=True),
+)
 _COLUMNS = Message.__table__.columns
 
 
@@ -93,13 +98,8 @@ def page(
     since: datetime,
 ) -> Found:
     """The user's deleted messages with the present ids of their sessions, the last deleted first."""
-    statement = _own(user_id, since).add_columns(Session.session_id, Session.end_user_id)
-    statement = statement.join(Session, Session.id == Kept.session_uuid)
-    if flow_id is not None:
-        statement = statement.where(Kept.flow_id == flow_id)
-    if session_id is not None:
-        statement = statement.where(Session.session_id == session_id)
-    return fetch_page(db, statement, statement.with_only_columns(Kept.message_id), _NEWEST_FIRST, request)
+    wanted = (*given(flow_id, Kept.flow_id), *given(session_id, Session.session_id))
+    return _DELETED.page(db, request, own_flow(user_id), Kept.deleted_at > since, *wanted)
 
 
 def _own(user_id: UUID, since: datetime) -> sa.Select[Any]:

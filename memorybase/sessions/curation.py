@@ -19,6 +19,7 @@ from memorybase.models import Message, MessageChange
 from memorybase.queries import caller_ids, message_changes, messages
 from memorybase.queries.message_changes import Attribution, ChangeKind
 from memorybase.queries.ownership import require
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 from memorybase.sessions import edits, restoring
 from memorybase.sessions.difference import Piece, difference
@@ -239,15 +240,4 @@ def _view(change: MessageChange, content: Any) -> ChangeView:
     pieces = None
     if change.former is not None and "content" in change.former:
         pieces = difference(message_text(change.former["content"]), message_text(content))
-    return ChangeView(
-        id=change.id,
-        message_id=change.message_id,
-        action=change.action,  # type: ignore[arg-type]
-        at=change.at,
-        by=change.by,
-        reason=change.reason,
-        version=change.version,
-        former=change.former,
-        difference=pieces,
-        batch_id=change.batch_id,
-    )
+    return view_of(ChangeView, change, difference=pieces)

@@ -140,30 +140,16 @@ def delete_message(
         bases, session, message = _locked_message(db, user_id, message_id)
         deletions.check(db, services, user_id, OfSession(session))
         now = clock.now(db)
-        removed = [
-            RemovedFrom(*held) for held in ledger.chunks_of_message(db, message.flow_id, message.session_id, message.id)
-        ]
-        row = restorable_messages.as_json(message)
-        for each in of_messages(services):
-            row[each.field] = each.copies(db, [message.id]).get(message.id, [])
+        held = ledger.chunks_of_message(db, message.flow_id, message.session_id, message.id)
+        removed = [RemovedFrom(*each) for each in held]
+        copy = _restorable(db, services, message, removed, attribution, now)
         if restorable_for:
             message_changes.record(db, session, message, "delete", attribution, now)
         else:
             message_changes.delete_of_message(db, message.flow_id, message.id)
         bypass, links = remove_message(db, session, message, now)
         if restorable_for:
-            kept = {
-                "flow_id": message.flow_id,
-                "message_id": message.id,
-                "message": row,
-                "links": links,
-                "follows_id": bypass.follows,
-                "removed": [{**asdict(each), "memory_base_id": str(each.memory_base_id)} for each in removed],
-                "deleted_at": now,
-                "by": attribution.by,
-                "reason": attribution.reason,
-            }
-            restorable_messages.keep(db, session, kept)
+            restorable_messages.keep(db, session, {**copy, "links": links, "follows_id": bypass.follows})
         scheduled = scheduler.mark_edited(db, services, bases, session.session_id, message.seq, now)
         return DeletionReceipt(
             message.id,
@@ -174,6 +160,29 @@ def delete_message(
             removed,
             _ids(scheduled),
         )
+
+
+def _restorable(
+    db: OrmSession,
+    services: Services,
+    message: Message,
+    removed: Sequence[RemovedFrom],
+    attribution: Attribution,
+    now: datetime,
+) -> dict[str, Any]:
+    """What is kept of a message that is deleted now, besides its place in threads."""
+    row = restorable_messages.as_json(message)
+    for each in of_messages(services):
+        row[each.field] = each.copies(db, [message.id]).get(message.id, [])
+    return {
+        "flow_id": message.flow_id,
+        "message_id": message.id,
+        "message": row,
+        "removed": [{**asdict(each), "memory_base_id": str(each.memory_base_id)} for each in removed],
+        "deleted_at": now,
+        "by": attribution.by,
+        "reason": attribution.reason,
+    }
 
 
 def remove_message(
@@ -294,23 +303,7 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
     """
     with services.database.transaction() as db:
         deletions.check(db, services, user_id, OfEndUser(end_user_id))
-    total = Erasure()
-    failed: dict[tuple[UUID, str], errors.MemorybaseError] = {}
-    while True:
-        with services.database.reading() as db:
-            most = ERASE_PAGE + len(failed)
-            page = sessions.sessions_of_end_user(db, user_id, end_user_id, limit=most)
-        for flow_id, session_id in page:
-            if (flow_id, session_id) in failed:
-                continue
-            try:
-                total += erase_session(services, user_id, flow_id, session_id)
-            except errors.NotFound:
-                pass  # deleted meanwhile
-            except errors.MemorybaseError as error:
-                failed[flow_id, session_id] = error
-        if len(page) < most:
-            break
+    total, failed = _erase_sessions(services, user_id, end_user_id)
     erased = chat_deletion.erase_chats(services, user_id, end_user_id)
     total += Erasure(
         memory_uses=_erase_uses(services, user_id, end_user_id),
@@ -330,6 +323,29 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
         raise errors.NotFound(text, field="end_user_id", value=end_user_id)
     log.info("end_user_erased", sessions=total.sessions, messages=total.messages, chunks=total.chunks)
     return receipts.keep(services, user_id, "erase_end_user", end_user_id, total)
+
+
+def _erase_sessions(
+    services: Services, user_id: UUID, end_user_id: str
+) -> tuple[Erasure, dict[tuple[UUID, str], errors.MemorybaseError]]:
+    """Erase every session of the end user that can be erased. Also returns the errors of the others."""
+    total = Erasure()
+    failed: dict[tuple[UUID, str], errors.MemorybaseError] = {}
+    while True:
+        with services.database.reading() as db:
+            most = ERASE_PAGE + len(failed)
+            page = sessions.sessions_of_end_user(db, user_id, end_user_id, limit=most)
+        for flow_id, session_id in page:
+            if (flow_id, session_id) in failed:
+                continue
+            try:
+                total += erase_session(services, user_id, flow_id, session_id)
+            except errors.NotFound:
+                pass  # deleted meanwhile
+            except errors.MemorybaseError as error:
+                failed[flow_id, session_id] = error
+        if len(page) < most:
+            return total, failed
 
 
 def _erase_uses(services: Services, user_id: UUID, end_user_id: str) -> int:

@@ -13,7 +13,7 @@ from memorybase.database import clock, engine
 from memorybase.models import Flow
 from memorybase.queries import flows
 from memorybase.queries.expiry import check_retain_days
-from memorybase.queries.ownership import not_found
+from memorybase.queries.ownership import not_found, require_locked_flow
 from memorybase.services import Services
 
 CHANGEABLE = ("name", "retain_days", "standing", "time_zone")
@@ -25,24 +25,16 @@ def create_flow(
     *,
     name: str,
     time_zone: str | None = None,
-    flow_id: UUID | None = None,
-    external_id: str | None = None,
     before_commit: Callable[[OrmSession, Flow], object] | None = None,
 ) -> Flow:
-    """Create a flow. Raises NameTaken (with existing_id) for an id of the user's, NotFound for another user's id."""
-    flow, created = put_flow(
-        services,
-        user_id,
-        name=name,
-        time_zone=time_zone,
-        flow_id=flow_id or uuid4(),
-        external_id=external_id,
-        rename=False,
-        before_commit=before_commit,
-    )
-    if not created:
-        raise errors.NameTaken("A flow with this id exists", field="id", value=flow_id, existing_id=str(flow.id))
-    return flow
+    """Create a flow with a new id. `before_commit` is called in the transaction that creates it. Raises InvalidRequest
+    for a time zone."""
+    time_zones.checked(time_zone)
+    with services.database.transaction() as db:
+        flow = _add(db, user_id, uuid4(), name=name, time_zone=time_zone)
+        if before_commit is not None:
+            before_commit(db, flow)
+        return flow
 
 
 def put_flow(
@@ -54,10 +46,8 @@ def put_flow(
     time_zone: str | None = None,
     external_id: str | None = None,
     rename: bool = True,
-    before_commit: Callable[[OrmSession, Flow], object] | None = None,
 ) -> tuple[Flow, bool]:
-    """Create or rename the flow with the runtime's own id; also returns whether it is new. `before_commit` is called
-    in the transaction that creates it.
+    """Create or rename the flow with the runtime's own id; also returns whether it is new.
 
     Raises NotFound for another user's id, Conflict while the flow is being deleted, InvalidRequest for a time zone.
     """
@@ -67,20 +57,7 @@ def put_flow(
         with services.database.transaction() as db:
             existing = flows.lock_flow(db, flow_id)
             if existing is None:
-                flow = Flow(
-                    id=flow_id,
-                    user_id=user_id,
-                    external_id=external_id,
-                    name=name,
-                    standing=False,
-                    time_zone=time_zone or time_zones.DEFAULT,
-                    created_at=clock.now(db),
-                )
-                db.add(flow)
-                engine.created(db, flow_id=flow_id)
-                if before_commit is not None:
-                    before_commit(db, flow)
-                return flow, True
+                return _add(db, user_id, flow_id, name=name, time_zone=time_zone, external_id=external_id), True
             if existing.user_id != user_id:
                 raise not_found("flow", flow_id)
             if existing.deleting_at is not None:
@@ -97,6 +74,23 @@ def put_flow(
         return put()
 
 
+def _add(
+    db: OrmSession, user_id: UUID, flow_id: UUID, *, name: str, time_zone: str | None, external_id: str | None = None
+) -> Flow:
+    flow = Flow(
+        id=flow_id,
+        user_id=user_id,
+        external_id=external_id,
+        name=name,
+        standing=False,
+        time_zone=time_zone or time_zones.DEFAULT,
+        created_at=clock.now(db),
+    )
+    db.add(flow)
+    engine.created(db, flow_id=flow_id)
+    return flow
+
+
 def update_flow(services: Services, user_id: UUID, flow_id: UUID, changes: Mapping[str, Any]) -> Flow:
     """Change the name, how many days the flow keeps messages (None: for ever; the sweeper's next pass deletes what is
     older), whether its contexts contain standing statements, or its time zone. Raises NotFound, InvalidRequest."""
@@ -106,9 +100,7 @@ def update_flow(services: Services, user_id: UUID, flow_id: UUID, changes: Mappi
     check_retain_days(changes.get("retain_days"))
     time_zones.checked(changes.get("time_zone"))
     with services.database.transaction() as db:
-        flow = flows.lock_flow(db, flow_id)
-        if flow is None or flow.user_id != user_id or flow.deleting_at is not None:
-            raise not_found("flow", flow_id)
+        flow = require_locked_flow(db, user_id, flow_id)
         for name, value in changes.items():
             setattr(flow, name, value)
         if "retain_days" in changes:

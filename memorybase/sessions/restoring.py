@@ -49,6 +49,7 @@ from memorybase.queries.memory_bases import BaseRow
 from memorybase.queries.message_changes import NOBODY, Attribution
 from memorybase.queries.ownership import not_found, require, resolve_flow
 from memorybase.queries.sessions import SessionRow
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 from memorybase.sessions import relinking
 from memorybase.sessions.edits import RemovedFrom
@@ -227,14 +228,11 @@ def _view(services: Services, row: AnyRow) -> DeletedMessageView:
     kept: RestorableMessage = row.RestorableMessage
     message = restorable_messages.from_json(kept.message)
     same = ("external_id", "run_id", "seq", "role", "content", "sender_name", "version", "timestamp")
-    return DeletedMessageView(
+    return view_of(
+        DeletedMessageView,
+        row,
+        kept,
         id=kept.message_id,
-        flow_id=kept.flow_id,
-        session_id=row.session_id,
-        end_user_id=row.end_user_id,
-        deleted_at=kept.deleted_at,
-        by=kept.by,
-        reason=kept.reason,
         restorable_until=kept.deleted_at + timedelta(days=services.settings.deleted_retention_days),
         removed=[RemovedFrom(UUID(each["memory_base_id"]), each["kb_name"], each["chunks"]) for each in kept.removed],
         **{name: message[name] for name in same},

@@ -72,12 +72,5 @@ def execute(world: World, session_id: str, run_id: UUID, text: str) -> UUID:
 
 def use(world: World, session_id: str | None, run_id: UUID, message_id: UUID, text: str) -> None:
     view = build_view([Record(id=str(message_id), seq=1, role="user", content=text)])
-    uses.record_use(
-        world.services,
-        user_id=world.user_id,
-        flow_id=world.flow_id,
-        run_id=run_id,
-        view=view,
-        node_id="llm",
-        origin=ViewOrigin(session_id=session_id),
-    )
+    given = uses.NewUse(run_id=run_id, node_id="llm", view=view, origin=ViewOrigin(session_id=session_id))
+    uses.record_use(world.services, world.user_id, world.flow_id, given)

@@ -12,7 +12,7 @@ from memorybase.conversation.history.node_history import node_history
 from memorybase.conversation.history.request import Conversation, History, HistoryRequest
 from memorybase.conversation.history.session_reader import LONGEST_TURN, ThreadWalk, as_record, tails
 from memorybase.conversation.memory_use.provenance import ViewOrigin
-from memorybase.conversation.memory_use.record import record_use
+from memorybase.conversation.memory_use.record import NewUse, record_use
 from memorybase.conversation.view.build import View, build_view
 from memorybase.conversation.view.files import FileResolver, remote_images
 from memorybase.conversation.view.token_counters import counter_for
@@ -26,15 +26,9 @@ def read_history(conversation: Conversation, request: HistoryRequest) -> History
     """The history; its use is recorded if the request names a run and a node. Raises as `history_of`."""
     history = history_of(conversation, request)
     if request.run_id is not None and request.node_id is not None:
-        record_use(
-            conversation.services,
-            user_id=conversation.user_id,
-            flow_id=conversation.flow_id,
-            run_id=request.run_id,
-            node_id=request.node_id,
-            view=history.view,
-            origin=ViewOrigin(session_id=conversation.session_id, execution=history.as_of),
-        )
+        origin = ViewOrigin(session_id=conversation.session_id, execution=history.as_of)
+        use = NewUse(run_id=request.run_id, node_id=request.node_id, view=history.view, origin=origin)
+        record_use(conversation.services, conversation.user_id, conversation.flow_id, use)
     return history
 
 

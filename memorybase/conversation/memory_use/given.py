@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.conversation.context_report import Recalled, RecallReport
 from memorybase.conversation.memory_use.provenance import ViewOrigin
-from memorybase.conversation.memory_use.record import NodeUse, record_use
+from memorybase.conversation.memory_use.record import NewUse, NodeUse, record_use
 from memorybase.conversation.view.build import Source, View
 from memorybase.conversation.view.records import Kind, Record
 from memorybase.conversation.view.rendering import to_openai
@@ -70,17 +70,14 @@ def record_given(
         _check_session(db, flow_id, given)
         rows = _rows(db, flow_id, given)
     view = _view(messages, given.sources, rows, counter_for(settings))
-    return record_use(
-        services,
-        user_id=user_id,
-        flow_id=flow_id,
+    use = NewUse(
         run_id=run_id,
         node_id=node_id,
         view=view,
-        query=None if given.query is None else cut_query(given.query),
         origin=ViewOrigin(session_id=given.session_id, end_user_id=given.end_user_id),
-        must_replace=True,
+        query=None if given.query is None else cut_query(given.query),
     )
+    return record_use(services, user_id, flow_id, use, must_replace=True)
 
 
 def _check(given: Given) -> None:

@@ -84,54 +84,46 @@ class PastUse:
     recorded_at: datetime
 
 
-def record_use(
-    services: Services,
-    *,
-    user_id: UUID,
-    flow_id: UUID,
-    run_id: CallerId | UUID | str,
-    node_id: str,
-    view: View,
-    query: str | None = None,
-    memory_use_summary: dict[str, Any] | None = None,
-    origin: ViewOrigin,
-    must_replace: bool = False,
-) -> NodeUse:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewUse:
+    """What a node's model is given in a run, and what that was built from."""
+
+    run_id: CallerId | UUID | str
+    node_id: str
+    view: View
+    origin: ViewOrigin
+    query: str | None = None
+    memory_use_summary: dict[str, Any] | None = None
+
+
+def record_use(services: Services, user_id: UUID, flow_id: UUID, use: NewUse, *, must_replace: bool = False) -> NodeUse:
     """Store what a node's model was given, and replace an earlier use of this run and node. What was deleted since the
     view was built is redacted.
 
     The run need not be captured yet; one of a session must be within a day. An earlier use that must be kept
     stays. Raises NotFound for another user's flow, Held if that is not enough: it `must_replace` another one.
     """
-    shown = view.as_dict()
-    given = run_id if isinstance(run_id, CallerId) else CallerId.of(user_id, "run", run_id)
+    shown, origin = use.view.as_dict(), use.origin
+    given = use.run_id if isinstance(use.run_id, CallerId) else CallerId.of(user_id, "run", use.run_id)
     with services.database.transaction() as db:
         check_flow(db, user_id, flow_id)
         deleted = deleted_sources(db, flow_id, origin, shown["messages"], shown["sources"])
         values: dict[str, Any] = {
             "flow_id": flow_id,
             "run_id": caller_ids.in_flow(db, flow_id, given),  # with the session locked: a capture may store it now
-            "node_id": node_id,
+            "node_id": use.node_id,
             "messages": memory_uses.redact_messages(shown["messages"], shown["sources"], deleted),
             "sources": shown["sources"],
             "report": shown["report"],
-            "query": query,
-            "memory_use_summary": None if deleted else memory_use_summary,
+            "query": use.query,
+            "memory_use_summary": None if deleted else use.memory_use_summary,
             "recorded_at": clock.now(db),
         }
         values |= _asked(db, flow_id, origin.session_id, origin.end_user_id, values["run_id"])
         ids = memory_uses.ids_in(shown["sources"]) - deleted
         if not _is_kept(db, services, user_id, values, must_replace=must_replace):
             memory_uses.put_use(db, values, ids)
-    return NodeUse(
-        node_id=node_id,
-        memoryUseSummary=values["memory_use_summary"],
-        messages=values["messages"],
-        sources=values["sources"],
-        report=values["report"],
-        query=query,
-        at=values["recorded_at"],
-    )
+    return _shown(MemoryUse(**values))
 
 
 def _is_kept(
@@ -206,7 +198,7 @@ def run_memory(services: Services, user_id: UUID, flow_id: UUID, given: CallerId
     return RunMemory(run_id, run.session_id if run is not None and is_captured else session_id, nodes)
 
 
-def _shown(use: MemoryUse, *, is_edited: bool) -> NodeUse:
+def _shown(use: MemoryUse, *, is_edited: bool = False) -> NodeUse:
     report = use.report
     if is_edited:
         report = {**report, "flags": [*report.get("flags", ()), EDITED_SINCE]}

@@ -111,38 +111,27 @@ def session_memory(
 class SessionHistory:
     """A session as it was read for one model call: for views that differ in what is reserved and inserted."""
 
-    def __init__(self, preset: SessionPreset, call: ModelCall, stored: StoredSummary | None) -> None:
+    def __init__(self, preset: SessionPreset, call: ModelCall, stored: StoredSummary | None = None) -> None:
         self._preset, self._call, self._stored = preset, call, stored
         self._tails: list[_PreparedTail] = []
         self._known: dict[tuple[int, int], SessionMemory] = {}  # by tail and reserved tokens; without inserts
 
-    @classmethod
     def read(
-        cls,
-        db: OrmSession,
-        flow_id: UUID,
-        session_id: str,
-        preset: SessionPreset,
-        call: ModelCall,
-        *,
-        leaf_id: UUID | None = None,
-        stored: StoredSummary | None = None,
-        use_memory: bool = True,
+        self, db: OrmSession, flow_id: UUID, session_id: str, *, leaf_id: UUID | None = None, use_memory: bool = True
     ) -> Self:
         """Read as much of the session as the budget needs. Raises NotFound for a leaf of another session."""
-        history = cls(preset, call, stored)
-        run_id = None if call.exclude_run_id is None else UUID(call.exclude_run_id)
+        run_id = None if self._call.exclude_run_id is None else UUID(self._call.exclude_run_id)
         for tail in tails(db, flow_id, session_id, leaf_id=leaf_id, run_id=run_id):
             if not use_memory:
                 break
-            history._tails.append(_PreparedTail.of(tail, preset, call))
+            self._tails.append(_PreparedTail.of(tail, self._preset, self._call))
             if tail.complete:
                 break
-            if history.shown().next_read == "summary_thread":
-                history._check_summary(db, flow_id, session_id, tail)
-            if history.shown().enough:
+            if self.shown().next_read == "summary_thread":
+                self._check_summary(db, flow_id, session_id, tail)
+            if self.shown().enough:
                 break
-        return history
+        return self
 
     def shown(self, reserved_tokens: int = 0, inserts: Sequence[Record] = ()) -> SessionMemory:
         """The preset's view next to the reserved tokens, from no longer a tail than it needs."""

@@ -154,7 +154,7 @@ def refresh_summary(services: Services, user_id: UUID, key: SummaryKey) -> Summa
     preset = SessionPreset(name=key.preset, pairs=int(pairs or KEPT_PAIRS), summary=True)
     with services.database.reading() as db:
         _check_session(db, user_id, key)
-        history = SessionHistory.read(db, key.flow_id, key.session_id, preset, ModelCall())
+        history = SessionHistory(preset, ModelCall()).read(db, key.flow_id, key.session_id)
     expired = history.shown().expired
     if expired is not None:
         request_summary(services, key, expired, rebuild=True)

@@ -276,9 +276,7 @@ class PreparedLog:
         aligned = align(sent, options.align)
         unaligned = {id(record) for record, _ in aligned.removed}
         sent = [record for record in sent if id(record) not in unaligned]
-        sources = tuple(
-            Source(record.kind, message_ids(record), self.costs.of(record), record.score) for record in aligned.records
-        )
+        sources = tuple(map(self._source, aligned.records))
         tokens_after = sum(source.tokens for source in sources)
         budget = options.limits.max_tokens
         spent = tokens_after + max(0, options.reserved_tokens - self.costs.total(inserts))
@@ -297,6 +295,9 @@ class PreparedLog:
             summary=summary_use(summary, sent),
         )
         return Draft(options, tuple(aligned.records), sources, report, self._as_stored(selection.overflow))
+
+    def _source(self, record: Record) -> Source:
+        return Source(record.kind, message_ids(record), self.costs.of(record), record.score)
 
     def _as_stored(self, shaped: Iterable[Record]) -> tuple[Record, ...]:
         """The messages of these records as they were before clearing; one with tool results is several records."""

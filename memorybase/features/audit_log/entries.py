@@ -15,6 +15,7 @@ from memorybase.database.paging import Page, PageRequest, page_of
 from memorybase.features.audit_log import queries
 from memorybase.features.audit_log.models import AuditEntry
 from memorybase.features.audit_log.queries import EntryFilter, Row
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 
 EXPORT_BATCH = 1_000
@@ -81,21 +82,7 @@ def export_entries(services: Services, user_id: UUID, wanted: EntryFilter, after
 
 
 def _view(row: Row | AuditEntry) -> AuditEntryView:
-    return AuditEntryView(
-        id=row.id,
-        seq=row.seq,
-        hash=None if row.hash is None else row.hash.hex(),
-        at=row.at,
-        kind=row.kind,
-        user_id=row.user_id,
-        key_id=row.key_id,
-        person=row.person,
-        via=row.via,
-        operation=row.operation,
-        objects=row.objects,
-        address=row.address,
-        request_id=row.request_id,
-    )
+    return view_of(AuditEntryView, row, hash=None if row.hash is None else row.hash.hex())
 
 
 def _plain(value: object) -> str:

@@ -18,7 +18,7 @@ def _remainders(services: Services) -> list[Remainder]:
 
 
 HOOKS = Hooks(
-    call_log=recording.CALL_LOG,
+    call_logs=(recording.CALL_LOG,),
     remainders=_remainders,
     steps=(
         Step("audit_sealed", chain.seal, Pace.DUE, is_due=IS_UNSEALED),

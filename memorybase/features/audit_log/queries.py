@@ -12,14 +12,14 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock, engine, records
-from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
+from memorybase.database.paging import Found, Keyset, Listing, PageRequest
 from memorybase.database.upsert import core, rows_affected
 from memorybase.features.audit_log.models import AuditChain, AuditEntry
 
 _ENTRIES, _CHAIN = core(AuditEntry), core(AuditChain)
 _INSERT = sa.insert(_ENTRIES).inline()  # without asking for the id
 _INSERT_NOW = _INSERT.values(at=sa.func.clock_timestamp())  # saves a round trip to PostgreSQL
-_NEWEST_FIRST = Keyset("audit", [AuditEntry.id], descending=True)
+_LOG = Listing(sa.select(AuditEntry), Keyset("audit", [AuditEntry.id], descending=True))
 
 
 class Row(NamedTuple):
@@ -131,9 +131,7 @@ def delete_through(db: OrmSession, seq: int) -> int:
 
 def entries_page(db: OrmSession, user_id: UUID, wanted: EntryFilter, request: PageRequest) -> Found:
     """The user's entries and those of no user, which are checkpoints; newest first."""
-    conditions = _conditions(user_id, wanted)
-    rows = sa.select(AuditEntry).where(*conditions)
-    return fetch_page(db, rows, sa.select(AuditEntry.id).where(*conditions), _NEWEST_FIRST, request)
+    return _LOG.page(db, request, *_conditions(user_id, wanted))
 
 
 def entries_after(db: OrmSession, user_id: UUID, wanted: EntryFilter, after: int, *, at_most: int) -> list[Row]:

@@ -23,6 +23,7 @@ from memorybase.knowledge_bases import registry
 from memorybase.models import KnowledgeBase
 from memorybase.queries import knowledge_bases
 from memorybase.queries.ownership import not_found, require
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import collection_names
@@ -109,9 +110,7 @@ def create(
     registry.check_name(name, "name")
     embedder = services.embedders.get(services.settings.allowed_model(embedding_model))
     with services.database.reading() as db:
-        existing = registry.id_of_name(db, user_id, name)
-    if existing is not None:
-        raise registry.name_taken(name, "name", existing)
+        registry.check_free(db, user_id, name, "name")
     kb_id = uuid4()
     entry = KnowledgeBase(
         id=kb_id,
@@ -277,13 +276,5 @@ def _view(row: AnyRow) -> KnowledgeBaseView:
         status = "regenerating"
     elif row.pending if is_memory_base else row.collection_id is None:
         status = "pending"
-    return KnowledgeBaseView(
-        id=row.id,
-        name=row.name,
-        is_memory_base=is_memory_base,
-        memory_base_id=row.memory_base_id,
-        embedding_model=row.embedding_model,
-        documents=int(row.documents),  # PostgreSQL sums to a decimal
-        status=status,
-        created_at=row.created_at,
-    )
+    documents = int(row.documents)  # PostgreSQL sums to a decimal
+    return view_of(KnowledgeBaseView, row, is_memory_base=is_memory_base, documents=documents, status=status)

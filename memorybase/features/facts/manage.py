@@ -24,6 +24,7 @@ from memorybase.features.facts.recall import FactHit, FactQuery, recall
 from memorybase.memory_bases import preparation
 from memorybase.queries import preparations
 from memorybase.queries.ownership import not_found, require_memory_base
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.validation import check_text
@@ -249,21 +250,15 @@ def _views(db: OrmSession, facts: Sequence[Fact]) -> list[FactView]:
     sources = fact_rows.sources_of(db, ids)
     corrects, end_users = fact_rows.correcting(db, ids), fact_rows.end_users_of(db, facts)
     return [
-        FactView(
-            id=fact.id,
-            memory_base_id=fact.memory_base_id,
-            session_id=fact.session_id,
+        view_of(
+            FactView,
+            fact,
             end_user_id=end_users.get((fact.flow_id, fact.session_id)),
             derived=True,
-            who=fact.who,
-            what=fact.what,
             when=fact.when_text,
-            said_at=fact.said_at,
-            sources=[FactSourceView(s.message_id, s.version, s.seq) for s in sources if s.fact_id == fact.id],
+            sources=[view_of(FactSourceView, each) for each in sources if each.fact_id == fact.id],
             superseded_by=fact.superseded_by_id,
             corrects=corrects.get(fact.id, []),
-            model=fact.model,
-            created_at=fact.created_at,
         )
         for fact in facts
     ]

@@ -212,6 +212,35 @@ def _importance(questions: Sequence[JudgedCandidates], shares: Mapping[str, floa
     return np.array([value * share[of] / total_share / total[of] for value, of in zip(raw, corpora, strict=True)])
 
 
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """The sums of all candidates of all questions, concatenated."""
+
+    sums: Floats
+    hits: Floats
+    counts: Floats  # the importance of each candidate's question
+    starts: NDArray[np.int64]  # of each question's candidates
+    sizes: Sequence[int]  # their number
+
+    @classmethod
+    def of(cls, questions: Sequence[JudgedCandidates], weights: Floats, importance: Floats) -> _Sums:
+        weighted = [(question, of) for question, of in zip(questions, importance, strict=True) if len(question.found)]
+        sizes = [len(question.found) for question, _ in weighted]
+        return cls(
+            sums=np.concatenate([question.values @ weights for question, _ in weighted]),
+            hits=np.concatenate([question.hits for question, _ in weighted]),
+            counts=np.repeat([of for _, of in weighted], sizes),
+            starts=np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64),
+            sizes=sizes,
+        )
+
+    def logits(self, slope: float) -> Floats:
+        """The candidates' logits without the bias."""
+        scaled = slope * self.sums
+        competing: Floats = scaled - scoring.COMPETITION * np.repeat(scoring.log_sums(scaled, self.starts), self.sizes)
+        return competing
+
+
 def _calibrated(
     questions: Sequence[JudgedCandidates],
     weights: Floats,
@@ -222,20 +251,8 @@ def _calibrated(
 
     `toward`: a slope and bias that few questions should not move far.
     """
-    importance = _importance(questions, shares)
-    weighted = [(question, of) for question, of in zip(questions, importance, strict=True) if len(question.found)]
-    sizes = [len(question.found) for question, _ in weighted]
-    starts = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
-    sums = np.concatenate([question.values @ weights for question, _ in weighted])
-    counts = np.repeat([of for _, of in weighted], sizes)
-    hits = np.concatenate([question.hits for question, _ in weighted])
-
-    def logits(slope: float) -> Floats:
-        """The candidates' logits without the bias."""
-        scaled = slope * sums
-        competing: Floats = scaled - scoring.COMPETITION * np.repeat(scoring.log_sums(scaled, starts), sizes)
-        return competing
-
+    sums = _Sums.of(questions, weights, _importance(questions, shares))
+    hits, counts = sums.hits, sums.counts
     center, pull = (1.0, 0.0), np.zeros(2)
     if toward is not None:
         center = toward
@@ -243,7 +260,7 @@ def _calibrated(
 
     def best(slope: float) -> tuple[float, float]:
         """The loss of a slope with its best bias, and that bias. The loss is convex in the bias."""
-        known = logits(slope)
+        known = sums.logits(slope)
 
         def loss(bias: Floats) -> tuple[float, Floats]:
             found, away = known + bias, bias - center[1]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from memorybase import errors
 from memorybase.telemetry import get_logger
@@ -51,6 +52,14 @@ class Budget:
             return False
         self.deleted += sum(deleted.counts.values())
         return deleted.is_complete
+
+    def over(self, ids: Iterable[UUID], step: Callable[[UUID, Budget], object]) -> int:
+        """Take the step for each id until the budget is spent. Returns the number of rows that were deleted."""
+        for each in ids:
+            if self.is_spent:
+                break
+            step(each, self)
+        return self.deleted
 
     def repeat(self, delete: Callable[..., Deleted], *args: object) -> None:
         """Run such transactions until one is complete or none is left."""

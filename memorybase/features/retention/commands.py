@@ -2,25 +2,48 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from itertools import islice
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memorybase import errors
+from memorybase.cli.command import PrintedList, through_stack
 from memorybase.cli.extension import Commands
-from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-SHOWN = 50  # receipts
-COUNTS = ("sessions", "messages", "chunks", "node executions", "chat messages", "memory uses")
-DELETED = (*COUNTS, "facts")  # a dry run does not count facts
+    from memorybase_client import Client, models
 
 
+def _subject(each: models.RetentionPreview | models.RetentionPassView) -> object:
+    return each.memory_base_id or each.flow_id
+
+
+_RULE: dict[str, str | Callable[[Any], object]] = {
+    "rule": "rule",
+    "flow or memory base": _subject,
+    "days": "retain_days",
+}
+_COUNTED = ("sessions", "messages", "chunks", "node executions", "chat messages", "memory uses")
+_COUNTS = {name: name.replace(" ", "_") for name in _COUNTED}
+PREVIEWS = PrintedList(
+    columns={**_RULE, "expired before": "expired_before", **_COUNTS, "held sessions": "held_sessions"},
+    empty="nothing",
+    whole=("flow or memory base",),
+    missing="-",
+    times="%Y-%m-%d %H:%M UTC",
+)
+PASSES = replace(
+    PREVIEWS,
+    columns={**_RULE, "started": "started_at", **_COUNTS, "facts": "facts", "finished": "finished_at"},
+    shown=50,
+)
+
+
+@through_stack
 def retention(
+    client: Client,
     *,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Count what would be deleted now; change nothing.")
@@ -29,59 +52,14 @@ def retention(
     retain_days: Annotated[
         int | None, typer.Option("--retain-days", help="With --dry-run and --flow: as if the flow had this rule.")
     ] = None,
-    data_dir: DataDirOption = None,
-    url: UrlOption = None,
-    key: KeyOption = None,
 ) -> None:
     """List what retention has deleted, newest first, in numbers; with --dry-run, what it would delete now."""
     if retain_days is not None and not (dry_run and flow):
         raise errors.InvalidRequest("--retain-days requires --dry-run and --flow", field="retain_days")
-    with connect(data_dir, url, key) as client:
-        if dry_run:
-            items = client.preview_retention(flow_id=flow, retain_days=retain_days).items
-            rows = [
-                (
-                    each.rule,
-                    each.memory_base_id or each.flow_id,
-                    each.retain_days,
-                    each.expired_before,
-                    *_counts(each, COUNTS),
-                    each.held_sessions,
-                )
-                for each in items
-            ]
-            _print(("rule", "flow or memory base", "days", "expired before", *COUNTS, "held sessions"), rows)
-            return
-        passes = islice(client.list_retention_passes(flow_id=flow), SHOWN)
-        rows = [
-            (
-                each.rule,
-                each.memory_base_id or each.flow_id,
-                each.retain_days,
-                each.started_at,
-                *_counts(each, DELETED),
-                each.finished_at,
-            )
-            for each in passes
-        ]
-    _print(("rule", "flow or memory base", "days", "started", *DELETED, "finished"), rows)
-
-
-def _counts(each: object, names: Sequence[str]) -> tuple[object, ...]:
-    return tuple(getattr(each, name.replace(" ", "_")) for name in names)
-
-
-def _print(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    if not rows:
-        typer.echo("nothing")
-        return
-    print_table(columns, ([_text(cell) for cell in row] for row in rows), whole=("flow or memory base",))
-
-
-def _text(cell: object) -> str:
-    if cell is None:
-        return "-"
-    return f"{cell:%Y-%m-%d %H:%M} UTC" if isinstance(cell, datetime) else str(cell)
+    if dry_run:
+        PREVIEWS.show(client.preview_retention(flow_id=flow, retain_days=retain_days).items)
+    else:
+        PASSES.show(client.list_retention_passes(flow_id=flow))
 
 
 COMMANDS = Commands(panel="Access and retention", commands={"retention": retention})

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -46,12 +47,7 @@ def forget_expired(services: Services) -> int:
     """Forget messages that have expired by the rules of memory bases, and return their number."""
     with services.database.reading() as db:
         due = expired.due_bases(db, clock.now(db), limit=BASES)
-    budget = Budget()
-    for base_id in due:
-        if budget.is_spent:
-            break
-        _forget_in_base(services, base_id, budget)
-    return budget.deleted
+    return Budget().over(due, partial(_forget_in_base, services))
 
 
 def _forget_in_base(services: Services, base_id: UUID, budget: Budget) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 from uuid import UUID, uuid4
 
 from pydantic import Field
+from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock
@@ -57,10 +58,7 @@ def place_hold(
     if session_id is not None and flow_id is None:
         raise errors.InvalidRequest("session_id requires flow_id", field="session_id")
     with services.database.transaction() as db:
-        session_uuid = None
-        if flow_id is not None:
-            check_flow(db, user_id, flow_id)
-            session_uuid = None if session_id is None else require_session(db, flow_id, session_id).id
+        session_uuid = _found(db, user_id, flow_id, session_id)
         hold = LegalHold(
             id=uuid4(),
             user_id=user_id,
@@ -75,12 +73,18 @@ def place_hold(
         # A deletion may have ended while this waited for it: what is gone cannot be held.
         if flow_id is not None:
             db.expire_all()
-            check_flow(db, user_id, flow_id)
-            if session_id is not None:
-                require_session(db, flow_id, session_id)
+            _found(db, user_id, flow_id, session_id)
         view = _view_of(hold, session_id)
     log.info("legal_hold_placed", hold_id=str(view.id))
     return view
+
+
+def _found(db: OrmSession, user_id: UUID, flow_id: UUID | None, session_id: str | None) -> UUID | None:
+    """The row of the session, if one is named. Raises NotFound for it or the flow."""
+    if flow_id is None:
+        return None
+    check_flow(db, user_id, flow_id)
+    return None if session_id is None else require_session(db, flow_id, session_id).id
 
 
 def list_holds(

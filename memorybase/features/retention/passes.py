@@ -8,7 +8,9 @@ newer messages is deleted as a whole, others lose a page of messages.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
@@ -22,7 +24,7 @@ from memorybase.features.retention.queries import expired, holds
 from memorybase.features.retention.queries import receipts as receipt_rows
 from memorybase.features.retention.receipts import COUNTED, Subject
 from memorybase.ingestion import scheduler
-from memorybase.models import Flow
+from memorybase.models import Flow, Message
 from memorybase.queries import (
     chats,
     cursors,
@@ -55,12 +57,7 @@ def expire_flows(services: Services) -> int:
     again after the others."""
     with services.database.reading() as db:
         due = expired.due_flows(db, clock.now(db), limit=FLOWS)
-    budget = Budget()
-    for flow_id in due:
-        if budget.is_spent:
-            break
-        _expire_flow(services, flow_id, budget)
-    return budget.deleted
+    return Budget().over(due, partial(_expire_flow, services))
 
 
 def _expire_flow(services: Services, flow_id: UUID, budget: Budget) -> None:
@@ -168,14 +165,7 @@ def _expire_part(
     uses = expired.delete_uses(db, session.flow_id, session.session_id, before, limit=MESSAGES)
     copies = restorable_messages.delete_captured_before(db, session, before, limit=MESSAGES)
     runs = expired.delete_empty_runs(db, session, before)
-    derived = Counter[str]()
-    if found:
-        base_ids = [base.id for base in bases]
-        locked = cursors.lock_rows(db, base_ids, session.session_id)  # in the common order
-        first, last = found[0].seq, found[-1].seq
-        edited = Edited(base_ids=base_ids, session_id=session.session_id, seq=first, to_seq=last, now=now)
-        derived = scheduler.tell_edited(db, services, edited)
-        scheduler.mark_dirty(db, services, bases, locked, edited)
+    derived = _mark_deleted(db, services, bases, session, found, now)
     counts = {
         "runs": runs,
         "messages": len(found),
@@ -187,6 +177,27 @@ def _expire_part(
         **derived,
     }
     return Deleted(counts, is_complete=max(len(found), len(executions), uses, copies) < MESSAGES)
+
+
+def _mark_deleted(
+    db: OrmSession,
+    services: Services,
+    bases: list[BaseRow],
+    session: SessionRow,
+    deleted: Sequence[Message],
+    now: datetime,
+) -> Counter[str]:
+    """Let repairs and features follow the deletion of these messages, oldest first. Returns the numbers of rows that
+    features delete."""
+    if not deleted:
+        return Counter()
+    base_ids = [base.id for base in bases]
+    locked = cursors.lock_rows(db, base_ids, session.session_id)  # in the common order
+    first, last = deleted[0].seq, deleted[-1].seq
+    edited = Edited(base_ids=base_ids, session_id=session.session_id, seq=first, to_seq=last, now=now)
+    derived = scheduler.tell_edited(db, services, edited)
+    scheduler.mark_dirty(db, services, bases, locked, edited)
+    return derived
 
 
 def expire_chat(services: Services, flow_id: UUID, chat_memory_id: UUID, chat_id: str) -> Deleted:

@@ -9,10 +9,11 @@
     template_work what a rendering may cost
     nodes         the memory nodes of a flow, for Python; over HTTP see the client's integrations/langgraph
     lines         chats in exports and imports
+    queries       their statements
     hooks; routes for the API
 
-The tables and their statements are the core's (models/chat_memories, queries/chats): it counts chats, holds, lists and
-erases them with sessions.
+The tables are the core's (models/chat_memories), which counts chats, and holds, lists and erases them with sessions; so
+are the statements for that (queries/chats).
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_validator
@@ -11,7 +12,6 @@ from memorybase.conversation.view.build import ViewOptions
 from memorybase.conversation.view.clearing import ToolResultClearing
 from memorybase.conversation.view.limits import Cut, Limits, Strategy, TrimThreshold
 from memorybase.conversation.view.records import Record
-from memorybase.conversation.view.rendering import Align, Format
 from memorybase.errors import InvalidRequest
 from memorybase.features.splox.templates import MAX_TEMPLATE_CHARS, check_template
 from memorybase.messages import not_blank, storable
@@ -167,17 +167,16 @@ class ChatMemoryConfig(Sent):
             cuts=cuts,
         )
 
-    def options(self, cuts: tuple[Cut, ...], *, exclude_run_id: str | None, align: Align, shape: Format) -> ViewOptions:
-        """Options of a view. With summarization, messages that no summary covers yet are shown verbatim."""
-        return ViewOptions(
-            exclude_run_id=exclude_run_id,
+    def options(self, cuts: tuple[Cut, ...], asked: ViewOptions) -> ViewOptions:
+        """These options with the memory's own. With summarization, messages that no summary covers yet are shown
+        verbatim."""
+        return replace(
+            asked,
             clearing=ToolResultClearing() if self.clear_tool_results else None,
             max_images=self.max_images,
             limits=self.limits(cuts),
             uncovered_tokens=UNCOVERED_TOKENS if self.enable_summarization else None,
             pin_predefined=self.pin_predefined,
-            align=align,
-            format=shape,
         )
 
 

@@ -14,13 +14,13 @@ from uuid import UUID
 
 from memorybase import errors
 from memorybase.extension import Lines
+from memorybase.features.splox import queries
 from memorybase.features.splox.config import ChatMemoryConfig
 from memorybase.features.splox.memories import ChatSelector, MemoryKey, config_of, put_memory, require_memory
 from memorybase.features.splox.message_log import ChatMessageView, message_view, post_messages
 from memorybase.ids import CallerId
 from memorybase.import_export.lines import PAGE, Item, Line, MessageTally, pages
 from memorybase.models import ID_LENGTH, Chat, ChatMemory, Flow
-from memorybase.queries import chats
 from memorybase.services import Services
 
 KINDS = ("chat_memories", "chats", "chat_messages")  # counted in the last line
@@ -42,7 +42,7 @@ def _memory_export(services: Services, flow: Flow, memory: ChatMemory, chat_id: 
 
 def flow_lines(services: Services, flow: Flow, counts: Counter[str], end_user_id: str | None = None) -> Iterator[bytes]:
     """A flow's chat memories with all their chats, or those of one end user."""
-    for page in pages(services, lambda db, after, limit: chats.memories_after(db, flow.id, after, limit=limit)):
+    for page in pages(services, lambda db, after, limit: queries.memories_after(db, flow.id, after, limit=limit)):
         for memory in page:
             yield from _memory_lines(services, flow, memory, counts, end_user_id=end_user_id)
 
@@ -71,7 +71,7 @@ def _memory_lines(
 def _chats(services: Services, memory_id: UUID, chat_id: str | None, end_user_id: str | None) -> Iterator[Chat]:
     for page in pages(
         services,
-        lambda db, after, limit: chats.chats_after(
+        lambda db, after, limit: queries.chats_after(
             db, memory_id, after, chat_id=chat_id, end_user_id=end_user_id, limit=limit
         ),
     ):
@@ -92,7 +92,7 @@ def _messages(services: Services, chat: Chat) -> Iterator[ChatMessageView]:
     seq = 0
     while True:
         with services.database.reading() as db:
-            page = [message_view(row) for row in chats.oldest(db, chat, limit=PAGE, after=seq)]
+            page = [message_view(row) for row in queries.oldest(db, chat, limit=PAGE, after=seq)]
         yield from page
         if len(page) < PAGE:
             return

@@ -15,12 +15,14 @@ from memorybase.database import clock
 from memorybase.database.paging import Page, PageRequest, page_of
 from memorybase.deletions import OfNode
 from memorybase.described import CounterName, CreatedAt, EndUserId, FlowId, Id, NodeId, UpdatedAt
+from memorybase.features.splox import queries
 from memorybase.features.splox.config import ChatMemoryConfig, StoredConfig
 from memorybase.features.splox.templates import render
 from memorybase.messages import check_json
-from memorybase.models import ID_LENGTH, Chat, ChatMemory
-from memorybase.queries import chats, memory_uses
+from memorybase.models import ID_LENGTH, ChatMemory
+from memorybase.queries import memory_uses
 from memorybase.queries.ownership import require, require_flow
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.validation import check_text
@@ -118,8 +120,8 @@ def put_memory(
             "created_at": now,
             "updated_at": now,
         }
-        created = chats.insert_memory(db, values)
-        memory = require(chats.lock_memory(db, key.flow_id, key.node_id), "chat memory", key.node_id)
+        created = queries.insert_memory(db, values)
+        memory = require(queries.lock_memory(db, key.flow_id, key.node_id), "chat memory", key.node_id)
         if replace and not created:
             memory.revision += config_of(memory).trims_like != config.trims_like
             memory.name, memory.options, memory.updated_at = config.name, options, now
@@ -137,7 +139,7 @@ def list_memories(services: Services, user_id: UUID, flow_id: UUID, request: Pag
     """A flow's memories, oldest first. Raises NotFound."""
     with services.database.reading() as db:
         require_flow(db, user_id, flow_id)
-        found = chats.memories_page(db, flow_id, request)
+        found = queries.memories_page(db, flow_id, request)
         return page_of(found, lambda row: _view(row.ChatMemory))
 
 
@@ -147,8 +149,8 @@ def list_chats(
     """A memory's chats, oldest first. Raises NotFound."""
     with services.database.reading() as db:
         memory = require_memory(db, key)
-        found = chats.chats_page(db, memory.id, request, end_user_id=end_user_id)
-        return page_of(found, lambda row: _chat_view(row.Chat))
+        found = queries.chats_page(db, memory.id, request, end_user_id=end_user_id)
+        return page_of(found, lambda row: view_of(ChatView, row.Chat))
 
 
 def delete_memory(services: Services, key: MemoryKey) -> None:
@@ -161,17 +163,17 @@ def delete_memory(services: Services, key: MemoryKey) -> None:
     while has_rows:
         with services.database.transaction() as db:
             deletions.check(db, services, key.user_id, OfNode(key.flow_id, memory.id))
-            has_rows = chats.delete_rows_of_memory(db, memory.id, limit=DELETE_PAGE) or memory_uses.delete_uses_of_node(
-                db, key.flow_id, key.node_id, limit=USES_PAGE
-            )
+            has_rows = queries.delete_rows_of_memory(
+                db, memory.id, limit=DELETE_PAGE
+            ) or memory_uses.delete_uses_of_node(db, key.flow_id, key.node_id, limit=USES_PAGE)
     with services.database.transaction() as db:
-        chats.delete_memory(db, memory.id)
+        queries.delete_memory(db, memory.id)
     log.info("chat_memory_deleted", chat_memory_id=str(memory.id))
 
 
 def require_memory(db: OrmSession, key: MemoryKey) -> ChatMemory:
     """Raises NotFound."""
-    return require(chats.fetch_memory(db, key.user_id, key.flow_id, key.node_id), "chat memory", key.node_id)
+    return require(queries.fetch_memory(db, key.user_id, key.flow_id, key.node_id), "chat memory", key.node_id)
 
 
 def config_of(memory: ChatMemory) -> ChatMemoryConfig:
@@ -188,8 +190,3 @@ def _view(memory: ChatMemory) -> ChatMemoryView:
         created_at=memory.created_at,
         updated_at=memory.updated_at,
     )
-
-
-def _chat_view(chat: Chat) -> ChatView:
-    fields = {name: getattr(chat, name) for name in ChatView.__dataclass_fields__}
-    return ChatView(**fields)

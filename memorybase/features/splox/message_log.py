@@ -23,6 +23,7 @@ from memorybase.database.paging import MAX_INTEGER, MAX_SIZE, MAX_SKIP
 from memorybase.deletions import OfChat
 from memorybase.described import Content, CounterName, CreatedAt, ExternalId, Id, Metadata, Seq, SpeakerRole
 from memorybase.extension import Charge
+from memorybase.features.splox import queries
 from memorybase.features.splox.config import ChatMemoryConfig
 from memorybase.features.splox.memories import (
     ChatSelector,
@@ -39,6 +40,7 @@ from memorybase.models import Chat, ChatMemory, ChatRecord
 from memorybase.queries import chats
 from memorybase.queries.chats import DeletedRecord
 from memorybase.queries.ownership import not_found
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 from memorybase.sessions import chat_deletion
 
@@ -141,14 +143,10 @@ def post_messages(
 
     def store(caller: Caller) -> tuple[ChatMemory, list[PostedMessage]]:
         with services.database.transaction() as db:
-            memory = require_memory(db, key)
-            if not chats.share_memory(db, memory.id):
-                raise not_found("chat memory", key.node_id)
+            memory, chat = _open(db, key, chat_id, end_user_id)
             now = clock.now(db)
-            chat = chats.open_chat(db, memory, chat_id, now, counter=ESTIMATE.name)
-            _bind_end_user(chat, end_user_id)
             run = None if run_id is None else run_id.own
-            posted = _append(db, chat, new_messages, run, key_id=caller.attributed_to)
+            posted = _append(db, chat, new_messages, run, now, key_id=caller.attributed_to)
             store_cut(db, memory, config_of(memory), chat)
             new = sum(each.created for each in posted)
             charge = Charge(caller=caller, messages=new, now=now, end_user_id=chat.end_user_id)
@@ -157,10 +155,23 @@ def post_messages(
 
     memory, posted = charged(services, key.user_id, store)
     with services.database.reading() as db:
-        written = chats.fetch_chat(db, memory.id, chat_id)
+        written = queries.fetch_chat(db, memory.id, chat_id)
         report = read_view(db, memory, config, written, counter_for(services.settings)).report
         trimmed = 0 if written is None else written.messages - len(report.kept)
     return Posted(chat_id, posted, trimmed, report.tokens_after)
+
+
+def _open(db: OrmSession, key: MemoryKey, chat_id: str, end_user_id: str | None) -> tuple[ChatMemory, Chat]:
+    """The memory, and its chat, locked. The first post creates the chat and binds it to its end user."""
+    memory = require_memory(db, key)
+    if not queries.share_memory(db, memory.id):
+        raise not_found("chat memory", key.node_id)
+    chat = queries.open_chat(db, memory, chat_id, clock.now(db), counter=ESTIMATE.name)
+    if chat.last_seq == 0:
+        chat.end_user_id = end_user_id
+    elif end_user_id is not None and end_user_id != chat.end_user_id:
+        raise errors.Conflict("The chat belongs to another end user or to none", field="end_user_id", value=end_user_id)
+    return memory, chat
 
 
 def _with_content(raw: Sequence[Any], config: ChatMemoryConfig, variables: Mapping[str, Any] | None) -> list[Any]:
@@ -210,18 +221,16 @@ def _record(message: NewMessage) -> Record:
     return Record(id="", seq=0, **message_fields(message))
 
 
-def _bind_end_user(chat: Chat, end_user_id: str | None) -> None:
-    """The first post binds a chat to its end user."""
-    if chat.last_seq == 0:
-        chat.end_user_id = end_user_id
-    elif end_user_id is not None and end_user_id != chat.end_user_id:
-        raise errors.Conflict("The chat belongs to another end user or to none", field="end_user_id", value=end_user_id)
-
-
 def _append(
-    db: OrmSession, chat: Chat, new_messages: Mapping[UUID, NewMessage], run_id: UUID | None, *, key_id: UUID | None
+    db: OrmSession,
+    chat: Chat,
+    new_messages: Mapping[UUID, NewMessage],
+    run_id: UUID | None,
+    now: datetime,
+    *,
+    key_id: UUID | None,
 ) -> list[PostedMessage]:
-    stored_by_id = chats.stored_records(db, chat, new_messages.keys())
+    stored_by_id = queries.stored_records(db, chat, new_messages.keys())
     for message_id, stored in stored_by_id.items():
         message = new_messages[message_id]
         if stored.fingerprint != messages.message_fingerprint(message):
@@ -229,9 +238,8 @@ def _append(
                 field="messages.id", value=message_id if message.id is None else message.id.sent
             )
     new = {message_id: message for message_id, message in new_messages.items() if message_id not in stored_by_id}
-    now = clock.now(db)
     rows = [row | {"key_id": key_id} for row in _rows(chat, new, run_id, now)]
-    chats.insert_records(db, rows)
+    queries.insert_records(db, rows)
     seqs = {stored.message_id: stored.seq for stored in stored_by_id.values()} | {
         row["message_id"]: row["seq"] for row in rows
     }
@@ -300,13 +308,13 @@ def read_messages(
     direction, seq = _read_cursor(cursor)
     with services.database.reading() as db:
         memory = require_memory(db, key)
-        chat = chats.fetch_chat(db, memory.id, chat_id)
+        chat = queries.fetch_chat(db, memory.id, chat_id)
         if chat is None:
             return ChatPage([], 0, has_more=False, counter=ESTIMATE.name)
         if offset is not None or direction == "after":
-            rows = chats.oldest(db, chat, limit=limit + 1, after=seq or 0, offset=offset or 0)
+            rows = queries.oldest(db, chat, limit=limit + 1, after=seq or 0, offset=offset or 0)
             return _page(chat, rows[:limit], len(rows) > limit, "after", offset)
-        rows = chats.newest(db, chat, limit=limit + 1, before=seq)
+        rows = queries.newest(db, chat, limit=limit + 1, before=seq)
         return _page(chat, rows[:limit][::-1], len(rows) > limit, "before", None)
 
 
@@ -337,10 +345,7 @@ def _check_range(name: str, value: int, high: int) -> None:
 
 
 def message_view(row: ChatRecord) -> ChatMessageView:
-    fields = {
-        name: getattr(row, name) for name in ChatMessageView.__dataclass_fields__ if name not in {"id", "metadata"}
-    }
-    return ChatMessageView(**fields, id=row.message_id, metadata=row.meta)
+    return view_of(ChatMessageView, row, id=row.message_id, metadata=row.meta)
 
 
 # Deleting.
@@ -393,8 +398,8 @@ def _delete(db: OrmSession, chat: Chat, mode: DeleteMode, roles: set[DeletedRole
     if mode == "all":
         with_results = roles | {"tool"} if "assistant" in roles else roles
         return chats.delete_records(db, chat, roles=None if is_all_roles else with_results)
-    request_id = chats.newest_request(db, chat)
-    calls = chats.calls_of(db, chat, request_id) if request_id and "assistant" in roles else []
+    request_id = queries.newest_request(db, chat)
+    calls = queries.calls_of(db, chat, request_id) if request_id and "assistant" in roles else []
     deleted = chats.delete_records(db, chat, roles=None if is_all_roles else roles, request_id=request_id)
     if calls:
         tool_calls = [call for _, message_calls in calls for call in message_calls]

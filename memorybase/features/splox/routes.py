@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from api.admission import Work, admission_of
 from api.contract.lines import JSON_LINES, LINES_OF_EXPORT, STREAM_HEADERS
@@ -106,7 +106,29 @@ _CHAT_IN_QUERY = Rule([flow_in("path")], [chat_in("query")])
 _CHAT_IN_BODY = Rule([flow_in("path")], [chat_in("body")])
 
 
-ChatId = Annotated[Identifier, Query(description="The chat's id, chosen by the caller.")]
+class ChatFilter(BaseModel):
+    """Which chat."""
+
+    chat_id: Identifier = Field(description="The chat's id, chosen by the caller.")
+
+
+class ChatLogFilter(ChatFilter):
+    """Which messages of a chat to list."""
+
+    limit: int = Field(default=50, ge=0, le=MAX_SIZE, description="Maximum messages to return.")
+    offset: int | None = Field(
+        default=None, ge=0, le=MAX_SKIP, description="Position of the first message; default: the latest messages."
+    )
+    cursor: str | None = Field(default=None, max_length=100, description="next_cursor of the previous page.")
+
+
+class ChatDeletionFilter(ChatFilter):
+    """Which messages of a chat to delete."""
+
+    mode: DeleteMode = Field(description="`latest_request`: what the latest run wrote; `all`: every message.")
+    roles: list[DeletedRole] = Field(
+        min_length=1, max_length=2, description="Delete messages of these roles; both of them select every message."
+    )
 
 
 @router.get(MEMORIES)
@@ -196,16 +218,11 @@ def list_chat_messages(
     node_id: NodeId,
     services: ServicesDep,
     caller: Reader,
-    chat_id: ChatId,
-    limit: Annotated[int, Query(ge=0, le=MAX_SIZE, description="Maximum messages to return.")] = 50,
-    offset: Annotated[
-        int | None, Query(ge=0, le=MAX_SKIP, description="Position of the first message; default: the latest messages.")
-    ] = None,
-    cursor: Annotated[str | None, Query(max_length=100, description="next_cursor of the previous page.")] = None,
+    which: Annotated[ChatLogFilter, Query()],
 ) -> ChatPage:
     """List messages as they are stored, oldest first."""
     key = MemoryKey(caller.user_id, flow_id, node_id)
-    return message_log.read_messages(services, key, chat_id, limit=limit, offset=offset, cursor=cursor)
+    return message_log.read_messages(services, key, **dict(which))
 
 
 @router.delete(f"{MEMORY}/messages")
@@ -216,29 +233,12 @@ def delete_chat_messages(
     services: ServicesDep,
     caller: Writer,
     request: Request,
-    chat_id: ChatId,
-    mode: Annotated[
-        DeleteMode, Query(description="`latest_request`: what the latest run wrote; `all`: every message.")
-    ],
-    roles: Annotated[
-        list[DeletedRole],
-        Query(
-            min_length=1,
-            max_length=2,
-            description="Delete messages of these roles; both of them select every message.",
-        ),
-    ],
+    which: Annotated[ChatDeletionFilter, Query()],
 ) -> Deleted:
     """Delete messages of these roles: those of the last request that wrote, or all. Both roles select every message."""
     key = MemoryKey(caller.user_id, flow_id, node_id)
-    return message_log.delete_messages(
-        services,
-        key,
-        chat_id,
-        mode=mode,
-        roles=roles,
-        before_commit=keeping(request, 200, lambda _, deleted: (deleted, {})),
-    )
+    before_commit = keeping(request, 200, lambda _, deleted: (deleted, {}))
+    return message_log.delete_messages(services, key, **dict(which), before_commit=before_commit)
 
 
 @router.post(f"{MEMORY}/view")

@@ -6,7 +6,7 @@ meanwhile. If the summarizer fails, the stored summary stays, and the next attem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,6 +21,7 @@ from memorybase.conversation.summarizers.llm import Summarizer, summarizer_named
 from memorybase.conversation.view.records import Record
 from memorybase.conversation.view.token_counters import counter_for
 from memorybase.database import clock
+from memorybase.features.splox import queries
 from memorybase.features.splox.memories import MemoryKey, checked_chat_id, config_of, require_memory
 from memorybase.features.splox.views import (
     Trimmed,
@@ -50,7 +51,7 @@ class _OfChat(Summaries[Chat]):
     work = WORK
 
     def plan(self, db: OrmSession, row: Chat) -> Plan | None:
-        found = chats.fetch_with_memory(db, row.id)
+        found = queries.fetch_with_memory(db, row.id)
         return None if found is None else _due(self.services, db, *found, self.batch)
 
     def values(self, _row: Chat, plan: Plan, folded: Folded, _now: datetime, *, is_last: bool) -> dict[str, Any]:
@@ -77,7 +78,7 @@ def summarize_chat(
         with services.database.reading() as db:
             memory = require_memory(db, key)
             config = config_of(memory)
-            chat = chats.fetch_chat(db, memory.id, chat_id)
+            chat = queries.fetch_chat(db, memory.id, chat_id)
             if chat is None:
                 return Trimmed(0, 0)
             trim_state = trim_state_of(db, memory, config, chat)
@@ -87,15 +88,11 @@ def summarize_chat(
             seq = seq_before(db, chat, trim_state, keep_last_n)
         plan = _plan(chat, _covered(chat), seq, prompt or config.summarize_prompt)
         folded = job.fold(services, plan, summarizer or summarizer_named(services.settings, services.embedders))
-        stored = _stored(plan, folded or Folded())
         with services.database.transaction() as db:
-            current = _lock_unchanged(db, chat)
+            current = _replace_unchanged(db, chat, _stored(plan, folded or Folded()), seq)
             if current is None:
                 continue
-            for name, value in stored.items():
-                setattr(current, name, value)
-            move_trimmed(current, seq)
-            remaining = chats.count_after(db, current, seq)
+            remaining = queries.count_after(db, current, seq)
             trimmed = Trimmed(left - remaining, remaining + 1, current.summary)
             if before_commit is not None:
                 before_commit(db, trimmed)
@@ -106,7 +103,7 @@ def summarize_chat(
 def summary_text(services: Services, key: MemoryKey, chat_id: str) -> str | None:
     """The text of the chat's summary, if it has one. Raises NotFound."""
     with services.database.reading() as db:
-        chat = chats.fetch_chat(db, require_memory(db, key).id, checked_chat_id(chat_id))
+        chat = queries.fetch_chat(db, require_memory(db, key).id, checked_chat_id(chat_id))
     return None if chat is None else chat.summary
 
 
@@ -131,7 +128,7 @@ def make_due(
     failed."""
     is_made = job.make_summary(services, _OfChat(services), chat_row_id, summarizer, before_page=before_page)
     if is_made is not False:  # while it was pending, writes requested nothing
-        _request_if_due(services, lambda db: chats.fetch_with_memory(db, chat_row_id))
+        _request_if_due(services, lambda db: queries.fetch_with_memory(db, chat_row_id))
     return bool(is_made)
 
 
@@ -150,8 +147,8 @@ def summarize_due(
 
 
 def _found(db: OrmSession, key: MemoryKey, chat_id: str) -> tuple[Chat, ChatMemory] | None:
-    memory = chats.fetch_memory(db, *key)
-    chat = None if memory is None else chats.fetch_chat(db, memory.id, chat_id)
+    memory = queries.fetch_memory(db, *key)
+    chat = None if memory is None else queries.fetch_chat(db, memory.id, chat_id)
     return None if memory is None or chat is None else (chat, memory)
 
 
@@ -163,7 +160,7 @@ def _request_if_due(services: Services, find: Callable[[OrmSession], tuple[Chat,
     chat_row_id = found[0].id
     with services.database.transaction() as db:
         notify_at = clock.now(db) + timedelta(seconds=deadlines.NOTIFY_AFTER_SECONDS)
-        is_new = chats.request_summary(db, chat_row_id, notify_at)
+        is_new = queries.request_summary(db, chat_row_id, notify_at)
         leased_work.enqueue_after_commit(WORK, db, services, [chat_row_id] if is_new else [])
     return is_new
 
@@ -179,7 +176,7 @@ def _due(services: Services, db: OrmSession, chat: Chat, memory: ChatMemory, bat
     to_seq = view.overflow[-1].seq
     head = [record.seq for record in view.records if record.kind == "history" and record.seq < view.overflow[0].seq]
     after_seq = max([_covered(chat), *head])
-    if chats.count_after(db, chat, after_seq, to_seq) < batch:
+    if queries.count_after(db, chat, after_seq, to_seq) < batch:
         return None
     return _plan(chat, after_seq, to_seq, config.summarize_prompt)
 
@@ -191,7 +188,7 @@ def _covered(chat: Chat) -> int:
 
 def _plan(chat: Chat, after_seq: int, to_seq: int, prompt: str) -> Plan:
     def read_page(db: OrmSession, after_seq: int) -> tuple[Sequence[Record], int]:
-        rows = chats.oldest(db, chat, limit=job.PAGE, after=after_seq, to=to_seq)
+        rows = queries.oldest(db, chat, limit=job.PAGE, after=after_seq, to=to_seq)
         return [record_of(row) for row in rows], to_seq if len(rows) < job.PAGE else rows[-1].seq
 
     start = Folded(chat.summary, None if chat.summary is None else chat.summary_from_seq, after_seq)
@@ -205,10 +202,16 @@ def _stored(plan: Plan, folded: Folded) -> dict[str, Any]:
     return {"summary": folded.text, "summary_from_seq": folded.from_seq, "summary_to_seq": plan.to_seq}
 
 
-def _lock_unchanged(db: OrmSession, seen: Chat) -> Chat | None:
-    """The chat, locked; None if something of it was deleted, trimmed or summarized since it was read."""
+def _replace_unchanged(db: OrmSession, seen: Chat, stored: Mapping[str, Any], seq: int) -> Chat | None:
+    """Replace what views show up to the seq by the stored summary. None if something of the chat was deleted, trimmed
+    or summarized since it was read."""
     current = chats.lock_chat(db, seen.chat_memory_id, seen.chat_id)
-    return current if current is not None and _state(current) == _state(seen) else None
+    if current is None or _state(current) != _state(seen):
+        return None
+    for name, value in stored.items():
+        setattr(current, name, value)
+    move_trimmed(current, seq)
+    return current
 
 
 def _state(chat: Chat) -> tuple[object, ...]:

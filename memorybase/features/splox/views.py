@@ -15,7 +15,7 @@ from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.conversation.memory_use.provenance import ViewOrigin
-from memorybase.conversation.memory_use.record import record_use
+from memorybase.conversation.memory_use.record import NewUse, record_use
 from memorybase.conversation.view.budget import LIMIT, SUMMARISED, Summary
 from memorybase.conversation.view.build import View, ViewOptions, build_view
 from memorybase.conversation.view.files import read_files
@@ -25,6 +25,7 @@ from memorybase.conversation.view.rendering import Align, Format
 from memorybase.conversation.view.token_counters import counter_for
 from memorybase.conversation.view.tokens import TokenCounter
 from memorybase.conversation.view.turns import groups_of
+from memorybase.features.splox import queries
 from memorybase.features.splox.config import ChatMemoryConfig
 from memorybase.features.splox.memories import (
     ChatSelector,
@@ -76,25 +77,18 @@ def view_chat(
     """The view of a chat, empty for an unknown one. With a run, its own messages are left out and the use is recorded.
     Settings choose the token counter of the model. Raises NotFound, InvalidRequest."""
     counter = counter_for(services.settings, model)
-    own_run = None if run_id is None else run_id.own  # as the chat's records name it
+    own_run = None if run_id is None else str(run_id.own)  # as the chat's records name it
+    asked = ViewOptions(exclude_run_id=own_run, align=align, format=shape, model=model)
     with services.database.reading() as db:
         memory = require_memory(db, key)
         config = config_of(memory)
-        chat = chats.fetch_chat(db, memory.id, ref.resolve(config.chat_id))
-        view = read_view(
-            db, memory, config, chat, counter, exclude_run_id=own_run, align=align, shape=shape, model=model
-        )
+        chat = queries.fetch_chat(db, memory.id, ref.resolve(config.chat_id))
+        view = read_view(db, memory, config, chat, counter, asked)
     if run_id is not None:
         recorded = view if chat is None else _with_summary_id(view, chat.id)
-        record_use(
-            services,
-            user_id=key.user_id,
-            flow_id=key.flow_id,
-            run_id=run_id,
-            node_id=key.node_id,
-            view=recorded,
-            origin=ViewOrigin() if chat is None else ViewOrigin(end_user_id=chat.end_user_id, chat_row_id=chat.id),
-        )
+        origin = ViewOrigin() if chat is None else ViewOrigin(end_user_id=chat.end_user_id, chat_row_id=chat.id)
+        use = NewUse(run_id=run_id, node_id=key.node_id, view=recorded, origin=origin)
+        record_use(services, key.user_id, key.flow_id, use)
     return view
 
 
@@ -104,19 +98,16 @@ def read_view(
     config: ChatMemoryConfig,
     chat: Chat | None,
     counter: TokenCounter,
+    asked: ViewOptions | None = None,
     *,
-    exclude_run_id: UUID | None = None,
-    align: Align = "none",
-    shape: Format = "openai",
-    model: str | None = None,
     verbatim: bool = True,
 ) -> View:
-    """The view, read from the chat's end page by page until the limits leave something out. Without `verbatim`, no
-    message is shown beyond the limits, even if no summary covers it."""
-    run = None if exclude_run_id is None else str(exclude_run_id)
+    """The view, read from the chat's end page by page until the limits leave something out. `asked`: what the reader
+    chooses; the memory's configuration decides the rest. Without `verbatim`, no message is shown beyond the limits,
+    even if no summary covers it."""
     trim_state = TrimState(None) if chat is None else trim_state_of(db, memory, config, chat)
     cuts = () if chat is None else _cuts(chat, trim_state)
-    options = replace(config.options(cuts, exclude_run_id=run, align=align, shape=shape), model=model)
+    options = config.options(cuts, asked or ViewOptions())
     if not verbatim:
         options = replace(options, uncovered_tokens=None)
     predefined = config.predefined[: trim_state.predefined_left]
@@ -139,7 +130,7 @@ def _paged(
     tail: list[Record] = []
     size, before = _first_read(config, chat), None
     while True:
-        page = chats.newest(db, chat, limit=size, after=chat.trimmed_seq, before=before)
+        page = queries.newest(db, chat, limit=size, after=chat.trimmed_seq, before=before)
         tail += [record_of(row) for row in page if row.seq not in front_seqs]
         view = build_view([*front, *tail], options, summary=summary, predefined=predefined, counter=counter)
         if len(page) < size or _is_enough(view, tail):
@@ -152,7 +143,7 @@ def _front(db: OrmSession, config: ChatMemoryConfig, chat: Chat, summary: Summar
     that the summary covers, without which the view would drop the summary."""
     front = _head(db, config, chat)
     if summary is not None and chat.trimmed_seq:
-        covered = chats.newest(db, chat, limit=1, before=min(summary.to_seq, chat.trimmed_seq) + 1)
+        covered = queries.newest(db, chat, limit=1, before=min(summary.to_seq, chat.trimmed_seq) + 1)
         front += map(record_of, covered)
     return front
 
@@ -229,7 +220,7 @@ def trim_state_of(db: OrmSession, memory: ChatMemory, config: ChatMemoryConfig, 
     if chat.last_seq - since + config.head + len(predefined) < threshold.trigger:
         return stored
     limit = threshold.trigger + FIRST_READ
-    tail = [record_of(row) for row in chats.newest(db, chat, limit=limit, after=since)][::-1]
+    tail = [record_of(row) for row in queries.newest(db, chat, limit=limit, after=since)][::-1]
     first = tail[0].seq if tail else since
     head_to = first - 1 if stored.cut is None else stored.cut.after_seq
     front = _head(db, config, chat, to=head_to)
@@ -271,7 +262,7 @@ def _head(db: OrmSession, config: ChatMemoryConfig, chat: Chat, to: int | None =
     """The first records, which drop_middle may keep."""
     if not config.head:
         return []
-    rows = chats.oldest(db, chat, limit=config.head + PAGE, after=chat.trimmed_seq, to=to)
+    rows = queries.oldest(db, chat, limit=config.head + PAGE, after=chat.trimmed_seq, to=to)
     return [record_of(row) for row in rows]
 
 
@@ -288,13 +279,13 @@ def store_cut(db: OrmSession, memory: ChatMemory, config: ChatMemoryConfig, chat
 
 def messages_left(db: OrmSession, chat: Chat, trim_state: TrimState) -> int:
     """Number of messages that are not cut."""
-    removed = sum(chats.count_after(db, chat, cut.after_seq, cut.to_seq) for cut in _cuts(chat, trim_state))
+    removed = sum(queries.count_after(db, chat, cut.after_seq, cut.to_seq) for cut in _cuts(chat, trim_state))
     return chat.messages - removed
 
 
 def seq_before(db: OrmSession, chat: Chat, trim_state: TrimState, newest: int) -> int:
     """The seq after which at most `newest` messages follow: whole groups, and none that are left out."""
-    records = [record_of(row) for row in chats.newest(db, chat, limit=newest + PAGE)][::-1]
+    records = [record_of(row) for row in queries.newest(db, chat, limit=newest + PAGE)][::-1]
     seq, count = chat.last_seq, 0
     for group in reversed(groups_of(records)):
         count += len(group)
@@ -325,5 +316,5 @@ def trim_chat(services: Services, key: MemoryKey, chat_id: str, max_messages: in
         if left <= max_messages:
             return Trimmed(0, left)
         move_trimmed(chat, seq_before(db, chat, trim_state, max_messages))
-        remaining = chats.count_after(db, chat, chat.trimmed_seq)
+        remaining = queries.count_after(db, chat, chat.trimmed_seq)
         return Trimmed(left - remaining, remaining)

@@ -23,6 +23,7 @@ from memorybase.keyword_index.analyzer import analyzer
 from memorybase.models import Session
 from memorybase.queries import sessions
 from memorybase.queries.ownership import check_flow, not_found, require_session
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 from memorybase.validation import check_text
 
@@ -224,20 +225,11 @@ def _lock(db: OrmSession, user_id: UUID, statement_id: UUID) -> StandingStatemen
 def _view(said: Sequence[Said], index: int, held: Replacements) -> StandingStatementView:
     each, later = said[index], held.replaced_by.get(index)
     state: State = "deleted" if each.deleted_at is not None else "active" if later is None else "replaced"
-    return StandingStatementView(
-        id=each.id,
-        kind=each.kind,
+    return view_of(
+        StandingStatementView,
+        each,
         text=text_of(each),
-        found=each.found,
         own_words=each.edited is not None,
         state=state,
         replaced_by=None if later is None else said[later].id,
-        message_id=each.message_id,
-        message_external_id=each.message_external_id,
-        session_id=each.session_id,
-        seq=each.seq,
-        sender_name=each.sender_name,
-        said_at=each.said_at,
-        changed_by=each.changed_by,
-        changed_at=each.changed_at,
     )

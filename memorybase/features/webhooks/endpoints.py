@@ -90,14 +90,7 @@ def create(
     _check(services, {"url": url, "event_types": event_types, "description": description})
     secret = signatures.new_secret()
     with services.database.transaction() as db:
-        count = len(queries.endpoints_of(db, user_id))
-        if count >= MAX_ENDPOINTS:
-            raise errors.InvalidRequest(
-                f"A user can have at most {MAX_ENDPOINTS} webhooks. Delete one first",
-                field="url",
-                value=count,
-                limit=MAX_ENDPOINTS,
-            )
+        _check_room(db, user_id)
         endpoint = WebhookEndpoint(
             id=uuid4(),
             user_id=user_id,
@@ -115,6 +108,18 @@ def create(
             before_commit(db, view)
     log.info("webhook_created", webhook_id=str(view.id))
     return _with_secret(view, secret)
+
+
+def _check_room(db: OrmSession, user_id: UUID) -> None:
+    """Raises InvalidRequest if the user has as many as allowed."""
+    count = len(queries.endpoints_of(db, user_id))
+    if count >= MAX_ENDPOINTS:
+        raise errors.InvalidRequest(
+            f"A user can have at most {MAX_ENDPOINTS} webhooks. Delete one first",
+            field="url",
+            value=count,
+            limit=MAX_ENDPOINTS,
+        )
 
 
 def list_webhooks(services: Services, user_id: UUID, request: PageRequest) -> Page[WebhookView]:

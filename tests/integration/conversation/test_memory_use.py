@@ -46,7 +46,7 @@ def view_of(*message_ids: UUID, text: str = "a secret") -> View:
 def record(world: World, run_id: UUID | str, view: View, **fields: Any) -> None:
     origin = ViewOrigin(session_id=fields.pop("session_id", "s"))
     named = {"node_id": "llm", "origin": origin} | fields
-    uses.record_use(world.services, user_id=world.user_id, flow_id=world.flow_id, run_id=run_id, view=view, **named)
+    uses.record_use(world.services, world.user_id, world.flow_id, uses.NewUse(run_id=run_id, view=view, **named))
 
 
 def shown(world: World, run_id: UUID) -> uses.RunMemory:

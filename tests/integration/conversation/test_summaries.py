@@ -345,15 +345,8 @@ def test_a_view_with_a_summary_from_before_a_deletion_is_recorded_redacted(world
     run_id = uuid4()
 
     def recorded(node_id: str) -> str:
-        uses.record_use(
-            world.services,
-            user_id=world.user_id,
-            flow_id=world.flow_id,
-            run_id=run_id,
-            node_id=node_id,
-            view=given,
-            origin=ViewOrigin(session_id=S),
-        )
+        use = uses.NewUse(run_id=run_id, node_id=node_id, view=given, origin=ViewOrigin(session_id=S))
+        uses.record_use(world.services, world.user_id, world.flow_id, use)
         nodes = uses.run_memory(world.services, world.user_id, world.flow_id, run_id).nodes
         return next(str(node.messages) for node in nodes if node.node_id == node_id)
 

@@ -18,7 +18,7 @@ from memorybase_client import Client, _lines
 from typer.testing import CliRunner
 
 from memorybase import cli, errors
-from memorybase.cli import export_file, import_file
+from memorybase.cli import command, export_file
 from memorybase.database.engine import Database
 from memorybase.import_export import exporter, lines
 from memorybase.models import Flow, LedgerEntry, SessionSummary
@@ -647,7 +647,7 @@ class TestCommands:
     @pytest.fixture
     def connected(self, monkeypatch: pytest.MonkeyPatch) -> Any:
         def to(api: Api) -> None:
-            for module in (export_file, import_file):
+            for module in (export_file, command):
                 monkeypatch.setattr(module, "connect", lambda *_: client_of(api))
 
         return to

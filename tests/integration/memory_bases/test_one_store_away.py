@@ -199,7 +199,8 @@ class TestOneStoreAway:
         both.vectors.lose(both.ref(here), [next(iter(both.stored(here)))])
         with both.services.database.transaction() as db:
             for base in (there, here):
-                memory_bases.set_mismatch(db, base, 1, False, clock.now(db), pause=timedelta(seconds=-1))
+                same = memory_bases.Compared(differs=False)
+                memory_bases.set_mismatch(db, base, 1, same, clock.now(db), pause=timedelta(seconds=-1))
         fail_checks(both, pgvector)
         pgvector.away = True
 

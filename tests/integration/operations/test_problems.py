@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
@@ -15,11 +15,9 @@ from harness.statements import recorded
 from harness.world import World
 
 from memorybase import errors
-from memorybase.callers import acting_as, caller_of
-from memorybase.features.quotas import manage, usage
 from memorybase.features.webhooks import deliveries, endpoints
 from memorybase.memory_bases import consistency
-from memorybase.models import ApiKey, DeadLetter, Generation, IngestionJob, MemoryBase, Message
+from memorybase.models import DeadLetter, Generation, IngestionJob, MemoryBase, Message
 from memorybase.operations import stack_parts
 from memorybase.operations.health import part_names
 from memorybase.operations.problems import FixAction, Problem, ProblemKind, problems
@@ -317,53 +315,6 @@ def test_dead_deliveries_are_counted_by_their_index(sqlite_world: World) -> None
 def change(world: World, table: Any, **values: Any) -> None:
     with world.services.database.transaction() as db:
         db.execute(sa.update(table).values(**values))
-
-
-def test_a_quota_of_which_nothing_is_left_is_a_problem_until_it_is_raised(world: World) -> None:
-    def limit(**quotas: int | None) -> None:
-        manage.change_user_quotas(world.services, world.user_id, quotas)
-
-    limit(messages_per_day=2, stored_messages=100)
-    world.say("s", "one")
-    assert found(world) == []
-    world.say("s", "two")
-    (problem,) = found(world)
-    assert (problem.kind, problem.title) == (ProblemKind.QUOTA, "The quota messages_per_day is used up")
-    day = datetime.now(UTC).date() + timedelta(days=1)
-    assert problem.text == f"2 of 2 are used by the user; new messages are refused until {day} 00:00 UTC."
-    assert problem.fixes[0].command is not None
-    assert problem.fixes[0].command.startswith("memorybase quotas show")
-    with world.services.database.reading() as db:  # of every user, for the doctor
-        assert [each.quota for each in usage.used_up(db, world.services.settings, datetime.now(UTC))] == [
-            "messages_per_day"
-        ]
-    limit(messages_per_day=3)
-    assert found(world) == []
-    limit(messages_per_day=None, stored_messages=2)
-    (problem,) = found(world)
-    assert problem.text.endswith(
-        "new messages are refused. Delete messages, sessions or end users, or wait until retention does."
-    )
-
-
-def test_a_used_up_quota_of_a_key_names_the_key(world: World) -> None:
-    with world.services.database.transaction() as db:
-        key = ApiKey(
-            id=uuid4(),
-            user_id=world.user_id,
-            name="agent",
-            prefix="mb_x",
-            key_hash=b"k" * 32,
-            scopes=["write"],
-            created_at=datetime.now(UTC),
-            quotas={"end_users": 1},
-        )
-        db.add(key)
-    with acting_as(caller_of(world.services.settings, world.user_id, None, key.id, key.quotas)):
-        world.say("s", "one", end_user_id="ann")
-    (problem,) = found(world)
-    assert problem.text.startswith("1 of 1 are used by the API key agent; messages of new end users are refused. Erase")
-    assert str(key.id) in str(problem.fixes[0].command)
 
 
 def test_the_calls_that_end_a_problem_are_calls_of_the_api(world: World) -> None:

@@ -319,15 +319,8 @@ class TestRuns:
             ]
             view = build_view(records)
             tokens += sum(source.tokens for source in view.sources if source.kind == "recall")
-            record.record_use(
-                world.services,
-                user_id=world.user_id,
-                flow_id=world.flow_id,
-                run_id=captured.run_id,
-                node_id=node,
-                view=view,
-                origin=ViewOrigin(session_id="s"),
-            )
+            use = record.NewUse(run_id=captured.run_id, node_id=node, view=view, origin=ViewOrigin(session_id="s"))
+            record.record_use(world.services, world.user_id, world.flow_id, use)
         (run,) = list_runs(world).items
         assert run.given == RecalledView(nodes=2, memories=2, tokens=tokens)
         assert tokens > 0

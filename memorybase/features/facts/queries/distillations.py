@@ -65,38 +65,24 @@ def request(
 def begin(db: OrmSession, base: BaseRow, now: datetime, session_ids: Sequence[str], *, skip: bool) -> None:
     """Give each of these sessions that is ingested its row: with `skip` what is ingested so far counts as distilled."""
     progress = SessionProgress
-    held = sa.select(
-        new_id(db.get_bind().dialect.name),
-        sa.literal(base.id, Row.memory_base_id.type),
-        progress.flow_id,
-        progress.session_id,
-        progress.cursor_seq if skip else sa.literal(0),
-        progress.cursor_seq,
-        sa.literal(0),
-        sa.literal(0),
-        sa.literal(0),
-        sa.literal(None if skip else now, Row.notify_at.type),
-        sa.literal(now, Row.updated_at.type),
-    ).where(
+    values: dict[str, Any] = {
+        "id": new_id(db.get_bind().dialect.name),
+        "memory_base_id": sa.literal(base.id, Row.memory_base_id.type),
+        "flow_id": progress.flow_id,
+        "session_id": progress.session_id,
+        "cursor_seq": progress.cursor_seq if skip else sa.literal(0),
+        "target_seq": progress.cursor_seq,
+        **dict.fromkeys(("version", "attempts", "skipped"), sa.literal(0)),
+        "notify_at": sa.literal(None if skip else now, Row.notify_at.type),
+        "updated_at": sa.literal(now, Row.updated_at.type),
+    }
+    held = sa.select(*values.values()).where(
         progress.memory_base_id == base.id,
         progress.generation == base.serving,
         progress.cursor_seq > 0,
         progress.session_id.in_(session_ids),
     )
-    names = [
-        "id",
-        "memory_base_id",
-        "flow_id",
-        "session_id",
-        "cursor_seq",
-        "target_seq",
-        "version",
-        "attempts",
-        "skipped",
-        "notify_at",
-        "updated_at",
-    ]
-    statement = insert(db, Row).from_select(names, held)
+    statement = insert(db, Row).from_select(list(values), held)
     new = statement.excluded
     changes: dict[str, Any] = {
         "cursor_seq": new.cursor_seq,

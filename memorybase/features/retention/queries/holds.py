@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
+from memorybase.database.paging import Found, Keyset, Listing, PageRequest, given
 from memorybase.database.upsert import rows_affected
 from memorybase.deletions import Deletion, OfChat, OfEndUser, OfFlow, OfNode, OfSession, OfUse
 from memorybase.features.retention.models import LegalHold
@@ -23,7 +23,11 @@ from memorybase.queries.sessions import SessionRow
 
 Hold = LegalHold
 NAMED = 20  # holds that an error names
-_OLDEST_FIRST = Keyset("holds", (Hold.placed_at, Hold.id))
+_HOLDS = Listing(
+    sa.select(Hold, Session.session_id).outerjoin(Session, Session.id == Hold.session_uuid),
+    Keyset("holds", (Hold.placed_at, Hold.id)),
+    sa.select(Hold.id),
+)
 _ON_WHOLE_FLOW = Hold.session_uuid.is_(None)
 
 
@@ -42,13 +46,8 @@ def page(
     db: OrmSession, user_id: UUID, request: PageRequest, *, flow_id: UUID | None, end_user_id: str | None
 ) -> Found:
     """The user's holds with the present ids of their sessions, oldest first."""
-    mine = [Hold.user_id == user_id]
-    if flow_id is not None:
-        mine.append(Hold.flow_id == flow_id)
-    if end_user_id is not None:
-        mine.append(Hold.end_user_id == end_user_id)
-    shown = sa.select(Hold, Session.session_id).outerjoin(Session, Session.id == Hold.session_uuid).where(*mine)
-    return fetch_page(db, shown, sa.select(Hold.id).where(*mine), _OLDEST_FIRST, request)
+    wanted = (*given(flow_id, Hold.flow_id), *given(end_user_id, Hold.end_user_id))
+    return _HOLDS.page(db, request, Hold.user_id == user_id, *wanted)
 
 
 # The check before a deletion, in its transaction.

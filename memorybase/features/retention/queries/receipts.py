@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import clock
-from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
+from memorybase.database.paging import Found, Keyset, Listing, PageRequest, given
 from memorybase.database.upsert import insert, rows_affected
 from memorybase.models import Flow, MemoryBase, Receipt
 from memorybase.queries.erasure import KINDS
@@ -20,8 +20,14 @@ from memorybase.queries.expiry import Rule
 PassRule = Literal[Rule, "memory_use"]  # also the setting for recorded uses
 PASS_RULES: tuple[PassRule, ...] = get_args(PassRule)  # receipts of erasures are in the same table
 _IS_OPEN = sa.text("finished_at IS NULL")
-_NEWEST_FIRST = Keyset("retention-passes", (Receipt.started_at, Receipt.id), descending=True)
-_ERASURES = Keyset("erasures", (Receipt.started_at, Receipt.id), descending=True)
+_PASSES = Listing(
+    sa.select(Receipt).where(Receipt.rule.in_(PASS_RULES)),
+    Keyset("retention-passes", (Receipt.started_at, Receipt.id), descending=True),
+)
+_ERASURES = Listing(
+    sa.select(Receipt).where(Receipt.rule.in_(KINDS)),
+    Keyset("erasures", (Receipt.started_at, Receipt.id), descending=True),
+)
 
 
 def open_pass(db: OrmSession, values: dict[str, Any]) -> Receipt:
@@ -40,9 +46,7 @@ def lock_open_pass(db: OrmSession, rule: str, subject_id: UUID) -> Receipt | Non
 
 def open_subjects(db: OrmSession, rule: str, *, before: datetime | None = None, limit: int) -> Sequence[UUID]:
     """The subjects of the rule's open passes that began before that time."""
-    mine = [Receipt.rule == rule, Receipt.finished_at.is_(None)]
-    if before is not None:
-        mine.append(Receipt.started_at <= before)
+    mine = [Receipt.rule == rule, Receipt.finished_at.is_(None), *given(before, lambda at: Receipt.started_at <= at)]
     return db.scalars(sa.select(Receipt.subject_id).where(*mine).order_by(Receipt.subject_id).limit(limit)).all()
 
 
@@ -65,10 +69,7 @@ def has_pass(db: OrmSession, user_id: UUID, flow_id: UUID) -> bool:
 
 
 def passes_page(db: OrmSession, user_id: UUID, request: PageRequest, *, flow_id: UUID | None) -> Found:
-    mine = [Receipt.user_id == user_id, Receipt.rule.in_(PASS_RULES)]
-    if flow_id is not None:
-        mine.append(Receipt.flow_id == flow_id)
-    return fetch_page(db, sa.select(Receipt).where(*mine), sa.select(Receipt.id).where(*mine), _NEWEST_FIRST, request)
+    return _PASSES.page(db, request, Receipt.user_id == user_id, *given(flow_id, Receipt.flow_id))
 
 
 def has_old_pass(db: OrmSession, *, kept: timedelta) -> bool:
@@ -89,10 +90,7 @@ def _old_passes(db: OrmSession, kept: timedelta) -> sa.Select[UUID]:
 
 def erasures_page(db: OrmSession, user_id: UUID, request: PageRequest, *, subject_id: UUID | None) -> Found:
     """The receipts of erasures, newest first."""
-    mine = [Receipt.user_id == user_id, Receipt.rule.in_(KINDS)]
-    if subject_id is not None:
-        mine.append(Receipt.subject_id == subject_id)
-    return fetch_page(db, sa.select(Receipt).where(*mine), sa.select(Receipt.id).where(*mine), _ERASURES, request)
+    return _ERASURES.page(db, request, Receipt.user_id == user_id, *given(subject_id, Receipt.subject_id))
 
 
 def fetch_erasure(db: OrmSession, user_id: UUID, receipt_id: UUID) -> Receipt | None:

@@ -25,7 +25,7 @@ from memorybase_client.importers.systems import ImportSource, read_runs
 from typer.testing import CliRunner
 
 from memorybase import cli, errors
-from memorybase.cli import import_batches, import_file, import_runs
+from memorybase.cli import command, import_batches, import_runs
 
 SAMPLES: dict[str, Callable[[Path], Path]] = {
     "chatgpt": lambda folder: write_json(folder, "conversations.json", exports.chatgpt()),
@@ -63,7 +63,7 @@ def _connected(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
             api.work()
 
     monkeypatch.setattr(Client, "flush_memory_base", flushed)
-    monkeypatch.setattr(import_file, "connect", lambda *_: client_of(api))
+    monkeypatch.setattr(command, "connect", lambda *_: client_of(api))
 
 
 def run(*words: str | Path) -> Result:
@@ -441,7 +441,7 @@ class TestOwnFormat:
         self, api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         wire = Wire(api)
-        monkeypatch.setattr(import_file, "connect", lambda *_: client_of(api, wire))
+        monkeypatch.setattr(command, "connect", lambda *_: client_of(api, wire))
         file = tmp_path / "own.zip"
         with zipfile.ZipFile(file, "w") as archive:
             archive.write(self.write(tmp_path, 100, end_user_id="ada"), "talk.jsonl")
@@ -519,6 +519,6 @@ class TestOwnFormat:
 
     def test_with_a_limited_key_run_by_run(self, api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         limited = api.limited_key(flow_ids=[UUID(api.get(f"/flows/{api.flow()}")["id"])])
-        monkeypatch.setattr(import_file, "connect", lambda *_: client_of(limited))
+        monkeypatch.setattr(command, "connect", lambda *_: client_of(limited))
         said = run(self.write(tmp_path, 2), "--flow", "support")
         assert said.output.startswith("1 flow, 1 session, 2 runs, 2 messages: 2 new, 0 already there\n")

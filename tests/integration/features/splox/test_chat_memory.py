@@ -17,16 +17,16 @@ from memorybase import errors
 from memorybase.conversation import Record, View, build_view
 from memorybase.conversation.memory_use import record as uses
 from memorybase.conversation.summarizers import job
+from memorybase.conversation.view.build import ViewOptions
 from memorybase.database.paging import PageRequest
 from memorybase.errors import InvalidRequest
-from memorybase.features.splox import message_log
+from memorybase.features.splox import message_log, queries
 from memorybase.features.splox.memories import ChatSelector, MemoryKey, get_memory, list_memories
 from memorybase.features.splox.nodes import AddMemory, ChatMemory, DeleteMemory, FlowRef, GetMemoryData
 from memorybase.features.splox.summaries import SUMMARIZE, make_due, summarize_due
 from memorybase.features.splox.views import record_of
 from memorybase.models import Chat, ChatRecord
 from memorybase.operations import sweeper
-from memorybase.queries import chats
 from memorybase.queries.messages import MessageQuery
 from memorybase.read_models import sessions
 from memorybase.sessions import deletion as session_deletion
@@ -312,7 +312,7 @@ def test_a_stored_cut_equals_one_computed_from_the_whole_log(world: World, strat
         predefined_messages=predefined,
         pin_predefined=pin,
     )
-    whole = node.config.options((), exclude_run_id=None, align="none", shape="openai")
+    whole = node.config.options((), ViewOptions())
     whole = whole.__class__(
         limits=whole.limits.__class__(threshold=node.config.threshold, strategy=strategy),
         pin_predefined=pin,
@@ -515,8 +515,8 @@ def test_a_view_read_by_pages_equals_the_view_of_the_whole_log(world: World) -> 
                 .join(Chat)
                 .where(Chat.chat_memory_id == get_memory(world.services, node.key).id)
             )
-            whole = [record_of(one) for one in chats.oldest(db, db.get_one(Chat, row), limit=1000)]
-        options = node.config.options((), exclude_run_id=None, align="none", shape="openai")
+            whole = [record_of(one) for one in queries.oldest(db, db.get_one(Chat, row), limit=1000)]
+        options = node.config.options((), ViewOptions())
         assert node.view(chat_id="c").messages == build_view(whole, options).messages, fields
 
 
