@@ -82,8 +82,8 @@ def prepare(*, without_model: Annotated[bool, typer.Option("--without-model", hi
         api_keys.ensure_local_user(services, settings.api_key)
     if without_model:  # they prepare it themselves
         return
-    from memorybase.embedding import loads_at_once
+    from memorybase.embedding import is_prepared
 
-    if not loads_at_once(settings, settings.embedding_model):
+    if not is_prepared(settings):
         typer.echo("preparing the embedding model (once, a few seconds)")
         services.embedders.get()

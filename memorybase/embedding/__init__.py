@@ -4,12 +4,11 @@
     registry       the embedder for a model, by the settings. Callers use `Embedders.get`
     source         finds and checks a model's files, by name or path
     prompts        the model's prompts for queries and passages
-    export         exports the files to ONNX once, in a child process, whose memory is then free again
+    export         exports the files to ONNX once, in a child process, because torch takes seconds and 500 MB to load
     exported       the exported models in Settings.model_cache_dir
     quantize       the int8 form of an export, which is the default; built in the same process
-    bert           the graph of a BERT model, from its weights
     onnx           the adapter for both forms: ONNX Runtime, no torch
-    reference      the adapter for sentence-transformers, which runs all models that are no BERT
+    reference      the adapter for sentence-transformers itself
     endpoint       the adapter for models behind an OpenAI-compatible endpoint, with endpoint_client (requests and
                    retries), circuit, usage (what was asked for) and fingerprint (is it still the same model)
     tokens, counting  tokenizing; counting tokens without a model
@@ -28,7 +27,7 @@ from __future__ import annotations
 
 from memorybase.embedding.counting import text_counter
 from memorybase.embedding.protocol import Embedder, QueryTokens, Reranker
-from memorybase.embedding.registry import Embedders, loads_at_once
+from memorybase.embedding.registry import Embedders, is_prepared, loads_at_once
 from memorybase.embedding.reranker import CrossEncoderReranker
 
 __all__ = [
@@ -37,6 +36,7 @@ __all__ = [
     "Embedders",
     "QueryTokens",
     "Reranker",
+    "is_prepared",
     "loads_at_once",
     "text_counter",
 ]

@@ -1,7 +1,6 @@
 """The ONNX graph of a BERT model (Devlin et al., 2019), built from its weights with onnx and numpy alone.
 
-MiniLM, bge, e5 and gte are such models; sentence-transformers runs all others. The operators and their order are those
-that ONNX Runtime fuses.
+MiniLM, bge, e5 and gte are such models. The operators and their order are those that ONNX Runtime fuses.
 """
 
 from __future__ import annotations
@@ -43,20 +42,8 @@ class Config:
     pad_token_id: int = 0
 
 
-def difference(source: Path) -> str | None:
-    """What makes the model in this folder no BERT in sentence-transformers' plain layout; None for a BERT."""
-    try:
-        _config(source)
-        _pooling(source)
-    except OtherArchitecture as error:
-        return error.message
-    return None if (source / SOURCE_FILE).is_file() else f"it has no {SOURCE_FILE}"
-
-
 def build(source: Path, folder: Path) -> Manifest:
     """Write the graph of the model in `source` as model.onnx of `folder`; raises OtherArchitecture."""
-    if found := difference(source):
-        raise OtherArchitecture(found)
     config, pooling = _config(source), _pooling(source)
     stated = _read(source / "sentence_bert_config.json").get("max_seq_length")
     stated = stated or _read(source / "tokenizer_config.json").get("model_max_length", config.max_position_embeddings)
@@ -128,6 +115,8 @@ def _weights(source: Path) -> dict[str, Floats]:
     from safetensors.numpy import load_file
 
     path = source / SOURCE_FILE
+    if not path.is_file():
+        raise OtherArchitecture(f"it has no {SOURCE_FILE}")
     try:
         stored = load_file(path)
     except SafetensorError as error:

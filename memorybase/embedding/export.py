@@ -17,23 +17,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from memorybase.embedding import bert
+from memorybase.embedding import bert, torch_export
 from memorybase.embedding.exported import REFUSED, TOKENIZER_FILE
-from memorybase.embedding.onnx import OnnxEmbedder
 from memorybase.embedding.quantize import quantize_model
+from memorybase.embedding.reference import check_installed
 from memorybase.embedding.source import is_default
 from memorybase.embedding.token_vectors import DEFAULT_PROJECTION, PROJECTION_FILE, Projection, calibration_texts
+from memorybase.embedding.torch_export import CHECK_TEXTS, open_export
 from memorybase.errors import ModelUnavailable
 
 MINIMUM_INT8_COSINE = 0.97  # to fp32; MiniLM's minimum over 1,040 chat messages is .982
-# One word, cases, scripts, symbols, and more than any model reads: every kind of padding and truncation.
-CHECK_TEXTS = (
-    "Hi",
-    "The cursor moves only once the memory is stored.",
-    "Naïve CAFÉ, 42 % off: 東京 и Москва 🙂",
-    "What did we decide about the release date? " * 8,
-    "A long report goes on and on, and then some more. " * 400,
-)
 
 
 def main() -> int:
@@ -101,14 +94,14 @@ def export_model(source: Path, folder: Path) -> None:
     """Write graph, tokenizer, manifest and projection into the folder; raises ModelUnavailable."""
     try:
         bert.build(source, folder).write(folder)
+        shutil.copyfile(source / TOKENIZER_FILE, folder / TOKENIZER_FILE)
     except bert.OtherArchitecture as error:
-        hint = "Set MEMORYBASE_EMBEDDING_BACKEND=sentence-transformers to use it anyway."
-        raise ModelUnavailable(f"{error.message}. {hint}") from error
-    shutil.copyfile(source / TOKENIZER_FILE, folder / TOKENIZER_FILE)
+        check_installed(error.message)
+        torch_export.export(source, folder)
     if is_default(source):  # its projection is published
         shutil.copyfile(DEFAULT_PROJECTION, folder / PROJECTION_FILE)
     else:
-        Projection.fitted(_opened(folder).token_states(calibration_texts())).write(folder / PROJECTION_FILE)
+        Projection.fitted(open_export(folder).token_states(calibration_texts())).write(folder / PROJECTION_FILE)
 
 
 def export_int8(source: Path, folder: Path) -> None:
@@ -117,17 +110,13 @@ def export_int8(source: Path, folder: Path) -> None:
         exported = Path(name)
         export_model(source, exported)
         quantize_model(exported, folder)
-        vectors = [_opened(path).embed(CHECK_TEXTS) for path in (exported, folder)]
+        vectors = [open_export(path).embed(CHECK_TEXTS) for path in (exported, folder)]
     worst = float((vectors[0] * vectors[1]).sum(axis=1).min())
     if not worst > MINIMUM_INT8_COSINE:  # also true for NaN
         raise ModelUnavailable(
             f"its int8 form differs from the model (cosine {worst:.4f}). "
             "Set MEMORYBASE_EMBEDDING_BACKEND=onnx to use the model anyway."
         )
-
-
-def _opened(folder: Path) -> OnnxEmbedder:
-    return OnnxEmbedder(folder, model=folder.name, identity=folder.name, batch_size=len(CHECK_TEXTS), threads=0)
 
 
 if __name__ == "__main__":

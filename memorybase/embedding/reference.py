@@ -1,4 +1,4 @@
-"""The reference adapter: sentence-transformers, for models other than BERT."""
+"""The reference adapter: sentence-transformers, for models without an export and to check the exports."""
 
 from __future__ import annotations
 
@@ -117,8 +117,11 @@ def check_installed(reason: str) -> None:
         raise ModelUnavailable(f"{reason}. {lacks_extra('This installation', 'sentence-transformers')}")
 
 
-def load_model(folder: Path, *, threads: int = 0) -> Any:
-    """Load the model from these files alone: no request to a hub, no code from the model."""
+def load_model(folder: Path, *, device: str | None = None, threads: int = 0, plain_attention: bool = False) -> Any:
+    """Load the model from these files alone: no request to a hub, no code from the model.
+
+    plain_attention: use products and a softmax instead of torch's own operator, which exports to a larger graph.
+    """
     check_installed(f"{folder} is to be loaded with sentence-transformers")
     try:
         import torch
@@ -128,7 +131,13 @@ def load_model(folder: Path, *, threads: int = 0) -> Any:
         transformers_logging.disable_progress_bar()
         if threads:
             torch.set_num_threads(threads)
-        return SentenceTransformer(str(folder), local_files_only=True, trust_remote_code=False)
+        return SentenceTransformer(
+            str(folder),
+            device=device,
+            local_files_only=True,
+            trust_remote_code=False,
+            model_kwargs={"attn_implementation": "eager"} if plain_attention else None,
+        )
     except Exception as error:  # torch's and the library's errors have no other common base
         raise ModelUnavailable(
             f"sentence-transformers cannot load {folder} ({type(error).__name__}: {error})", model=folder.name

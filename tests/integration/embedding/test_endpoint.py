@@ -13,7 +13,7 @@ from harness.doubles import FakeEmbedder
 from harness.embedding_endpoint import KEY, EmbeddingEndpoint, Fault, as_base64, busy, failing, serving_embeddings
 from harness.rows import each_row
 
-from memorybase.embedding import Embedders, endpoint_client, loads_at_once, usage
+from memorybase.embedding import Embedders, endpoint_client, is_prepared, usage
 from memorybase.embedding.compatibility import check_searchable, check_writable, reusable_identity
 from memorybase.embedding.endpoint import EndpointEmbedder, load
 from memorybase.embedding.endpoint_client import FAILURES
@@ -331,10 +331,10 @@ class TestTheModelBehindAName:
 
     def test_a_process_asks_for_it_once(self, endpoint: EmbeddingEndpoint) -> None:
         settings = Settings(embedding_model=MODEL, embedding_url=endpoint.url, embedding_key=KEY)
-        assert loads_at_once(settings, MODEL)
+        assert is_prepared(settings)
         for background in (False, True):
             embedders = Embedders(settings, background=background)
-            assert embedders.get().dimension == 32
+            assert embedders.dimension() == 32
             assert embedders.get() is embedders.get(MODEL)
         assert [request["input"] for request in endpoint.requests] == [list(TEXTS)] * 2
         usage.OF_THIS_PROCESS.take()
