@@ -8,7 +8,10 @@ of a session reaches the threshold, and its job is claimed and advanced. Capture
 the audit log, and `limited` by all quotas, in turn. `statements` is how many one call sends.
 
 Without --database, it measures on SQLite and on a PostgreSQL of its own. With --against, another checkout is measured
-in turn with this one, in as many pairs of runs; `ratio` is the median of this checkout's time to the other's.
+with this one, in as many pairs of runs: each by its own script, because other versions have other modules, and the two
+processes of a pair take turns, so that other work on the machine slows both.
+`ratio` is this checkout's time to the other's: the median of the pairs, and their middle half. Parts that the other
+script does not know are left out.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import argparse
 import json
 import os
 import random
+import signal
 import statistics
 import subprocess
 import sys
@@ -24,9 +28,9 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 from uuid import UUID, uuid4
 
 import sqlalchemy as sa
@@ -61,6 +65,7 @@ KEY_ID = UUID(int=1)
 THRESHOLD = 10
 RUNS_IN_SESSION = 20
 WARM_UP = 40  # captures before the measured ones: what is built once is built then
+TURN_SECONDS = 0.1  # of each of two processes that are compared
 TEXT = (
     "the a our their quick brown lazy morning evening garden market teacher doctor engine bridge river "
     "kitchen travelled promised repaired remembered painted forgotten colourful happily quietly probably "
@@ -201,13 +206,43 @@ def measure_here(url: str, captures: int) -> dict[str, Cost]:
     return costs
 
 
-def measure(checkout: Path, url: str, captures: int) -> dict[str, Cost]:
-    """The costs of a checkout, in a process of its own."""
-    path = os.pathsep.join([str(checkout), str(ROOT / "tests")])
-    command = [sys.executable, __file__, "--here", "--database", url, "--captures", str(captures)]
-    output = subprocess.check_output(command, env={**os.environ, "PYTHONPATH": path}, cwd=checkout)
-    found: dict[str, Any] = json.loads(output)
-    return {name: Cost(*cost) for name, cost in found.items()}
+def measure(databases: dict[Path, str], captures: int) -> dict[Path, dict[str, Cost]]:
+    """The costs of each checkout, by its own script in a process of its own; the processes take turns."""
+    with ExitStack() as running:
+        processes = {
+            checkout: running.enter_context(started(checkout, url, captures)) for checkout, url in databases.items()
+        }
+        take_turns(list(processes.values()))
+        outputs = {checkout: process.communicate()[0] for checkout, process in processes.items()}
+    if any(process.returncode for process in processes.values()):
+        raise SystemExit("error: a checkout's script failed; its output is above")
+    return {
+        checkout: {name: Cost(*cost) for name, cost in json.loads(output).items()}
+        for checkout, output in outputs.items()
+    }
+
+
+def started(checkout: Path, url: str, captures: int) -> subprocess.Popen[str]:
+    script = checkout / "bench" / Path(__file__).name
+    command = [sys.executable, str(script), "--here", "--database", url, "--captures", str(captures)]
+    environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    return subprocess.Popen(command, env=environment, cwd=checkout, stdout=subprocess.PIPE, text=True)
+
+
+def take_turns(processes: list[subprocess.Popen[str]]) -> None:
+    """Let one process run at a time until all but one have ended, so that other work on the machine slows all alike."""
+    try:
+        for process in processes:
+            process.send_signal(signal.SIGSTOP)
+        while sum(process.poll() is None for process in processes) > 1:
+            for process in processes:
+                process.send_signal(signal.SIGCONT)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(TURN_SECONDS)
+                process.send_signal(signal.SIGSTOP)
+    finally:
+        for process in processes:
+            process.send_signal(signal.SIGCONT)
 
 
 @contextmanager
@@ -230,18 +265,26 @@ def report(name: str, server: str, arguments: argparse.Namespace) -> None:
     checkouts = [ROOT] if arguments.against is None else [arguments.against.resolve(), ROOT]
     runs: dict[Path, list[dict[str, Cost]]] = {checkout: [] for checkout in checkouts}
     for _ in range(arguments.pairs):
-        for checkout in checkouts:
-            with empty_database(server) as url:
-                runs[checkout].append(measure(checkout, url, arguments.captures))
-    for part in ("authenticate", "capture", "recorded", "limited", "claim", "advance"):
-        costs = {each: [run[part] for run in runs[each]] for each in checkouts}
-        medians = [statistics.median(cost.milliseconds for cost in costs[each]) for each in checkouts]
-        sent = [f"{costs[each][0].statements:.1f}" for each in checkouts]
-        pairs = zip(costs[ROOT], costs[checkouts[0]], strict=True)
-        ratio = statistics.median(mine.milliseconds / other.milliseconds for mine, other in pairs)
+        with ExitStack() as made:
+            databases = {checkout: made.enter_context(empty_database(server)) for checkout in checkouts}
+            for checkout, costs in measure(databases, arguments.captures).items():
+                runs[checkout].append(costs)
+    for part in runs[ROOT][0]:
+        if any(part not in runs[each][0] for each in checkouts):
+            continue
+        found = {each: [run[part] for run in runs[each]] for each in checkouts}
+        medians = [statistics.median(cost.milliseconds for cost in found[each]) for each in checkouts]
+        sent = [f"{found[each][0].statements:.1f}" for each in checkouts]
+        pairs = zip(found[ROOT], found[checkouts[0]], strict=True)
+        against = spread([mine.milliseconds / other.milliseconds for mine, other in pairs]) if arguments.against else ""
         times = [f"{median:.2f}" for median in medians]
-        against = f"{ratio:8.2f}" if len(checkouts) > 1 else ""
-        print(f"{name:<12} {part:<14} {' -> '.join(times):>16} {' -> '.join(sent):>16} {against}", flush=True)
+        print(f"{name:<12} {part:<14} {' -> '.join(times):>16} {' -> '.join(sent):>16} {against:>20}", flush=True)
+
+
+def spread(ratios: list[float]) -> str:
+    """The median and the middle half."""
+    low, median, high = statistics.quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else ratios * 3
+    return f"{median:.3f} ({low:.2f} to {high:.2f})"
 
 
 def main() -> None:
@@ -256,7 +299,7 @@ def main() -> None:
     if arguments.here:
         print(json.dumps(measure_here(arguments.database or "", arguments.captures)))
         return
-    print(f"{'database':<12} {'part':<14} {'ms':>16} {'statements':>16} {'ratio' if arguments.against else '':>8}")
+    print(f"{'database':<12} {'part':<14} {'ms':>16} {'statements':>16} {'ratio' if arguments.against else '':>20}")
     if arguments.only != "postgresql":
         report("SQLite", "", arguments)
     if arguments.database:

@@ -13,6 +13,7 @@ from cachetools import LRUCache, cached
 from numpy.typing import NDArray
 
 from memorybase import errors
+from memorybase.cache import Cache
 from memorybase.embedding import QueryTokens
 from memorybase.embedding.chunking import chunker_for
 from memorybase.embedding.compatibility import check_searchable
@@ -76,18 +77,17 @@ class _EmbeddedText:
 
 
 class _PendingVectors:
-    """A cache of pending texts and their vectors; it drops the least recently used."""
+    """A cache of pending texts and their vectors."""
 
     def __init__(self, capacity: int) -> None:
-        self._guard = threading.Lock()
-        self._cached: LRUCache[tuple[str, str, bytes], _EmbeddedText] = LRUCache(capacity)
+        self._cached: Cache[tuple[str, str, bytes], _EmbeddedText] = Cache(capacity)
 
     def embed(self, services: Services, embedder: Embedder, texts: Sequence[str]) -> dict[str, _EmbeddedText]:
         """The embedded texts, up to the bound on chunks; a text that the model rejects has no chunks."""
         chunker = chunker_for(services.settings, embedder)
         keys = {text: (embedder.identity, chunker.identity, hashlib.sha256(text.encode()).digest()) for text in texts}
-        with self._guard:
-            cached = {text: self._cached[key] for text, key in keys.items() if key in self._cached}
+        found = {text: self._cached.get(key) for text, key in keys.items()}
+        cached = {text: embedded for text, embedded in found.items() if embedded is not None}
         split: dict[str, Sequence[str]] = {}
         chunks_left = PENDING_CHUNKS
         for text in keys:
@@ -100,8 +100,8 @@ class _PendingVectors:
             chunks_left -= len(split[text])
         fresh = _embed_each(embedder, {text: pieces for text, pieces in split.items() if text not in cached})
         selected = {text: cached[text] if text in cached else fresh[text] for text in split}
-        with self._guard:
-            self._cached.update({keys[text]: embedded for text, embedded in selected.items()})
+        for text, embedded in selected.items():
+            self._cached.put(keys[text], embedded)
         return selected
 
 
