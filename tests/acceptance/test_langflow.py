@@ -59,9 +59,7 @@ def say(python: Path, stack: EmbeddedStack, tmp_path: Path) -> Lfx:
     return say
 
 
-def test_what_one_session_said_another_one_recalls_also_after_the_stack_was_killed(
-    say: Lfx, stack: EmbeddedStack
-) -> None:
+def test_what_one_session_said_another_recalls_also_after_the_stack_was_killed(say: Lfx, stack: EmbeddedStack) -> None:
     assert "Nothing was found in the memory." in say("My boat lies at berth 12.", "s1")
     assert "user: My boat lies at berth 12." in say("Where is my boat?", "s2")
     api = stack.child("api")

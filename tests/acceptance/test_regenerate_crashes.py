@@ -223,7 +223,7 @@ def test_a_worker_killed_just_after_a_commit_of_a_build_does_nothing_twice(stack
         wait_until(metadata_file(stack, base).exists, PATIENCE, "the metadata file is back")
 
 
-def test_an_api_killed_before_the_commit_of_a_regenerate_leaves_an_empty_collection_that_no_later_one_uses(
+def test_an_api_killed_before_the_commit_of_a_regenerate_leaves_an_unused_collection(
     stack: Topology,
 ) -> None:
     base = ingested_base(stack, "api before")

@@ -198,9 +198,7 @@ def test_a_worker_that_cannot_end_its_job_in_time_hands_it_back(stack: Topology,
     next_one.stop()
 
 
-def test_a_worker_that_is_drained_over_the_database_hands_its_job_back_and_an_idle_one_stops(
-    stack: Topology, tmp_path: Path
-) -> None:
+def test_a_worker_drained_over_the_database_hands_its_job_back(stack: Topology, tmp_path: Path) -> None:
     base = stack.base("drained", threshold=RUN_MESSAGES)
     idle = stack.start_worker(flags=("-n", "idle@%h"))
     workers.request_drain(stack.services, f":{idle.pid}:")

@@ -294,9 +294,7 @@ class TestEnding:
             assert starting.wait(60) == 0
         assert processes_of(own.data) == []
 
-    def test_clients_of_its_user_find_it_until_it_stops(
-        self, own: EmbeddedStack, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_clients_of_its_user_find_it(self, own: EmbeddedStack, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("MEMORYBASE_URL", "MEMORYBASE_API_KEY"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("XDG_STATE_HOME", str(own.state))

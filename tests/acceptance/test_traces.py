@@ -37,9 +37,7 @@ def stack(tmp_path: Path, collector: Collector) -> Iterator[EmbeddedStack]:
         made.close()
 
 
-def test_a_trace_goes_from_the_request_to_searchable_although_its_notification_is_lost(
-    stack: EmbeddedStack, collector: Collector
-) -> None:
+def test_a_trace_survives_the_loss_of_its_notification(stack: EmbeddedStack, collector: Collector) -> None:
     with httpx.Client(base_url=f"{stack.url}/v1", headers=HEADERS, timeout=30, trust_env=False) as client:
         client.put("/flows/f", json={"name": "f"}).raise_for_status()
         base = client.post("/memories", json={"name": "m", "flow_id": "f", "threshold": 1}).raise_for_status().json()

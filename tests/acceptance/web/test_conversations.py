@@ -182,9 +182,7 @@ class TestManyAtOnce:
 
 
 class TestPerson:
-    def test_what_is_stored_is_exported_and_erased_with_a_receipt(
-        self, window: Window, flow: str, client: Client
-    ) -> None:
+    def test_an_end_user_is_exported_and_erased_with_a_receipt(self, window: Window, flow: str, client: Client) -> None:
         person = f"{flow}-person-0"
         opened = window()
         opened.open(f"/conversations?tab=people&flow={flow}")

@@ -118,7 +118,7 @@ def test_an_edit_shows_its_difference_and_stays_in_the_history(window: Callable[
     assert reader.findings() == []
 
 
-def test_a_key_that_may_read_sees_no_action(window: Callable[..., Reader], memory: Any, read_key: str) -> None:
+def test_a_reader_sees_no_action(window: Callable[..., Reader], memory: Any, read_key: str) -> None:
     reader = window(key=read_key)
     reader.open(f"/memories/{memory.id}?tab=messages")
     expect(reader.page.get_by_text("This key may read.")).to_be_visible()

@@ -64,9 +64,7 @@ def test_messages_that_wait_for_a_person_are_synced_from_home(window: Window, cl
     client.delete_memory_base(memory)
 
 
-def test_lost_vectors_are_rebuilt_from_home(
-    window: Window, client: Client, web_stack: EmbeddedStack, name: str
-) -> None:
+def test_lost_vectors_are_rebuilt(window: Window, client: Client, web_stack: EmbeddedStack, name: str) -> None:
     memory = new_memory(client, name, threshold=2)
     client.capture_run(name, session_id="goran", messages=MESSAGES)
     client.wait_until_searchable(memory)

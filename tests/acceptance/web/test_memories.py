@@ -220,9 +220,7 @@ def test_several_memories_are_synced_with_a_result_for_each(window: Window, clie
         expect(results.get_by_role("listitem").filter(has_text=name)).to_contain_text("being ingested")
 
 
-def test_a_key_that_may_read_sees_no_action(
-    window: Window, client: Client, web_stack: EmbeddedStack, read_key: str
-) -> None:
+def test_a_reader_sees_no_action(window: Window, client: Client, web_stack: EmbeddedStack, read_key: str) -> None:
     base = memory(client, "Read only", threshold=50)
     add_dead_letters(web_stack, base, "question 0")
     opened = window(key=read_key)
@@ -262,9 +260,7 @@ def test_an_open_menu_stays_open_while_its_part_changes(window: Window, client: 
 
 
 @IN_EVERY_LOOK
-def test_the_pages_are_accessible(
-    window: Window, client: Client, web_stack: EmbeddedStack, width: int, dark: bool
-) -> None:
+def test_pages_are_accessible(window: Window, client: Client, web_stack: EmbeddedStack, width: int, dark: bool) -> None:
     name = f"Accessible {width} {dark}"
     base = memory(client, name)
     client.wait_until_searchable(base)

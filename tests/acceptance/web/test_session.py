@@ -241,9 +241,7 @@ def scroll_until_all_is_there(page: Page, way: str, script: str) -> None:
 
 
 @IN_EVERY_LOOK
-def test_a_session_is_accessible_at_every_width(
-    window: Window, client: Client, flow: str, width: int, dark: bool
-) -> None:
+def test_it_is_accessible_at_every_width(window: Window, client: Client, flow: str, width: int, dark: bool) -> None:
     client.create_memory_base(name=f"Support {uuid4()}", flow_id=flow, threshold=50, capture="all")
     call = {"id": "call_1", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}
     client.capture_run(

@@ -70,9 +70,7 @@ def client(api: Api, monkeypatch: pytest.MonkeyPatch) -> Client:
     return opened
 
 
-def test_a_history_is_asked_in_searches_and_contexts(
-    client: Client, file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_history_is_searched_and_recalled(client: Client, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     life = lives.read(file, datetime.now(UTC))
     report = lives.measure(client, [life], argparse.Namespace(budget=1_000, questions=True))
     everything = report["all"]

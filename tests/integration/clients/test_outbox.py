@@ -90,9 +90,7 @@ def serving(app: Any, port: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("kind", ["sync", "async"])
-def test_what_was_captured_without_a_server_is_delivered_in_order_once_it_runs(
-    kind: str, api: Api, folder: Path
-) -> None:
+def test_what_was_captured_without_a_server_is_delivered_in_order(kind: str, api: Api, folder: Path) -> None:
     port = unused_port()
     with connected(kind, f"http://127.0.0.1:{port}", api.secret, outbox=folder) as client:
         runs = [client.capture("f", session_id="s", messages=said(f"text {number}")) for number in range(20)]
@@ -296,9 +294,7 @@ def test_what_a_model_was_given_is_delivered_and_a_refused_record_holds_nothing_
 
 
 @each_row("kind", ["sync", "async"])
-def test_other_calls_of_a_flow_are_sent_in_their_order_and_kept_if_they_are_refused(
-    kind: str, served: Served, folder: Path
-) -> None:
+def test_other_calls_of_a_flow_are_sent_in_order_and_kept_if_refused(kind: str, served: Served, folder: Path) -> None:
     flow, said_once = f"calls, {kind}", [{"id": "m", "role": "user", "content": "Berth 12."}]
     with connected(kind, served.url, served.api.secret, outbox=folder / kind) as client:
         client.later(flow, lambda calls: calls.put_chat_memory(flow, "chat", name="c", chat_id="{{ chat_id }}"))

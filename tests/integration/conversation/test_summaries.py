@@ -603,9 +603,7 @@ def test_concurrent_reads_and_workers_end_with_one_exact_summary(world: World) -
     assert row(world).to_seq == 18
 
 
-def test_a_session_that_keeps_changing_is_not_summarized_all_the_time(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_session_that_keeps_changing_is_summarized_rarely(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job, "WASTED_WAIT", 1e9)  # so that the attempt was long
     talk(world, 1, 2, 3, 4)
     read(world)

@@ -110,9 +110,7 @@ class TestDeletion:
         assert max(gone) <= PAGE
         world.assert_all_ingested(base)
 
-    def test_a_page_deleted_by_another_process_does_not_end_the_deletion(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_page_deleted_by_another_does_not_end_it(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = filled(world)
         real = memory_bases.delete_rows_of_base
         limits = iter([0])
@@ -169,9 +167,7 @@ class TestBuilds:
 
 
 class TestFlushes:
-    def test_a_flush_locks_no_session_without_pending_messages(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_flush_locks_pending_sessions_alone(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = filled(world)
         for name in ("s3", "s7", "new"):
             world.say(name, "below the threshold")
@@ -199,9 +195,7 @@ class TestFlushes:
         world.settle()
         world.assert_all_ingested(base)
 
-    def test_a_flush_leaves_the_jobs_of_most_sessions_to_the_sweeper(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_flush_leaves_most_jobs_to_the_sweeper(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(flush, "FLUSH_PAGE", 2)
         monkeypatch.setattr(flush, "DEFERRED_PAGE", 3)
         monkeypatch.setattr(flush, "MAX_JOBS", 2)

@@ -129,9 +129,7 @@ class TestSynchronous:
             assert sorted(stored) == sorted(acknowledged)
             assert sum(writer.refused for writer in writers) > 0, "nobody wrote during the outage"
 
-    def test_a_commit_that_no_standby_confirmed_is_an_error_until_it_is(
-        self, synchronous: Replicated, tmp_path: Path
-    ) -> None:
+    def test_a_commit_without_a_standby_is_an_error(self, synchronous: Replicated, tmp_path: Path) -> None:
         with world_on(synchronous, tmp_path) as world, ThreadPoolExecutor(1) as pool:
             run_id = uuid4()
             synchronous.stop_shipping()
@@ -148,9 +146,7 @@ class TestSynchronous:
             synchronous.fail_over()
             assert len(world.messages()) == 1
 
-    def test_the_killed_server_comes_back_as_a_standby_that_can_be_promoted(
-        self, synchronous: Replicated, tmp_path: Path
-    ) -> None:
+    def test_a_killed_server_comes_back_and_can_be_promoted(self, synchronous: Replicated, tmp_path: Path) -> None:
         with world_on(synchronous, tmp_path) as world:
             for turn in range(2):
                 capture_patiently(world, f"turn {turn}")
@@ -161,9 +157,7 @@ class TestSynchronous:
 
 
 class TestAsynchronous:
-    def test_what_was_acknowledged_but_not_shipped_is_lost_and_a_repetition_restores_it(
-        self, asynchronous: Replicated, tmp_path: Path
-    ) -> None:
+    def test_a_repetition_restores_what_was_not_shipped(self, asynchronous: Replicated, tmp_path: Path) -> None:
         with world_on(asynchronous, tmp_path) as world:
             base = world.new_base(threshold=1)
             world.say("s", "the boat is green", run_id=uuid4())

@@ -106,9 +106,7 @@ def test_the_timeouts_of_the_role_apply(url: str) -> None:
         assert database.missing_timeouts() == []
 
 
-def test_the_doctor_names_timeouts_without_effect(
-    postgres_server: PostgresServer, pgbouncer: PgBouncerServer, tmp_path: Path
-) -> None:
+def test_the_doctor_names_timeouts(postgres_server: PostgresServer, pgbouncer: PgBouncerServer, tmp_path: Path) -> None:
     name = postgres_server.create_database()
     settings = Settings(data_dir=tmp_path, database_url=pgbouncer.url(name, prepared_statements="off"))
     (check,) = [each for each in doctor.CHECKS if each.name == "timeouts"]

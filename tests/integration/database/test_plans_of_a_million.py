@@ -384,9 +384,7 @@ def sent_by_function(
 
 # A flow with few sessions is read by any of their indexes.
 @pytest.mark.parametrize("large", [(100, 1), None], ids=["million", "unknown"], indirect=True)
-def test_each_statement_of_a_search_looks_rows_up_as_is_written(
-    large: tuple[World, UUID], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_looks_rows_up_as_is_written(large: tuple[World, UUID], monkeypatch: pytest.MonkeyPatch) -> None:
     world, base = large
     monkeypatch.setattr(keyword_search, "POSTINGS_READ", 3)  # further positions are looked up for candidates
     pinned, edited, *_ = world.messages("session 2")

@@ -372,9 +372,7 @@ def test_batches_have_texts_of_similar_length(onnx: OnnxEmbedder, monkeypatch: p
 
 
 @pytest.mark.slow
-def test_many_long_texts_are_embedded_in_batches_of_bounded_size(
-    onnx: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_long_texts_are_embedded_in_bounded_batches(onnx: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
     run = onnx._run
 
@@ -510,9 +508,7 @@ def test_chunks_leave_tokens_for_the_passage_prompt(model_settings: Settings) ->
     assert np.abs(full - cut).max() > 1e-5, "the last word of a full chunk was not read"
 
 
-def test_settings_give_prompts_and_the_passages_change_the_identity(
-    model_settings: Settings, onnx: OnnxEmbedder
-) -> None:
+def test_settings_give_prompts_and_passages_change_the_identity(model_settings: Settings, onnx: OnnxEmbedder) -> None:
     other = Embedders(prompted_settings(model_settings, query="q: ", passage="p: ")).get()
     assert other.embed_query("where") @ onnx.embed_query("q: where") > 0.9999
     assert other.embed(["there"])[0] @ onnx.embed(["p: there"])[0] > 0.9999
@@ -588,9 +584,7 @@ def test_the_error_of_a_broken_export_has_a_remedy(model_settings: Settings, tmp
 
 @each_row("backend", ["onnx", "sentence-transformers"])
 @each_row("name", ["tokenizer.json", "model.safetensors"])
-def test_files_with_another_digest_are_rejected(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, name: str
-) -> None:
+def test_other_digests_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, name: str) -> None:
     folder = tmp_path / "model"
     folder.mkdir()
     for other in ("tokenizer.json", "model.safetensors"):
@@ -638,9 +632,7 @@ def test_a_model_without_export_works_on_the_other_backend(make_model: Make, tmp
 
 @pytest.mark.slow
 @pytest.mark.tools
-def test_an_export_by_torch_that_differs_is_rejected(
-    make_model: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_export_by_torch_is_rejected(make_model: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch_export, "_pooling", lambda _: "cls")
     with pytest.raises(ModelUnavailable, match="its ONNX form differs"):
         torch_export.export(make_model("mean"), make_folder(tmp_path / "target"))
@@ -708,9 +700,7 @@ def test_an_unwritable_cache_is_an_error_with_a_reason(tmp_path: Path) -> None:
         ({"HOME": "/home/ada", "MEMORYBASE_MODEL_DIR": "/srv/models"}, "/srv/models"),
     ],
 )
-def test_data_directories_share_one_cache(
-    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], expected: str
-) -> None:
+def test_directories_share_a_cache(monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], expected: str) -> None:
     for name in ("HOME", "XDG_CACHE_HOME", "MEMORYBASE_MODEL_DIR"):
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():

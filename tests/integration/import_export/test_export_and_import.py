@@ -490,9 +490,7 @@ class TestImport:
         details = api.refused("POST", "/import", 404, content=line)["details"]
         assert details == {"line": 1, "messages": {"created": 0, "known": 0, "deleted": 0}}
 
-    def test_runs_of_a_session_are_stored_in_one_transaction_that_waits_for_the_disk_once(
-        self, api: Api, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_runs_of_a_session_are_stored_in_one_transaction(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
         waits: list[bool] = []
         begin = Database.transaction
 
@@ -701,9 +699,7 @@ class TestCommands:
         assert isinstance(said.exception, errors.NotReady)
         assert file.read_text() == "precious"
 
-    def test_options_for_flow_and_memory_are_refused_for_an_export(
-        self, api: Api, connected: Any, tmp_path: Path
-    ) -> None:
+    def test_options_of_other_sources_are_refused(self, api: Api, connected: Any, tmp_path: Path) -> None:
         connected(api)
         file = tmp_path / "all.jsonl"
         CliRunner().invoke(cli.app, ["export", str(file)])

@@ -152,9 +152,7 @@ def test_a_capture_and_an_advance_during_a_build_do_not_deadlock(world: World, m
     world.assert_all_ingested(base)
 
 
-def test_an_idle_flush_during_a_build_does_not_deadlock_with_a_claim(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_idle_flush_does_not_deadlock_with_a_claim(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=2, idle_after=60)
     world.say("s", "one", "two")
     world.settle()
@@ -218,9 +216,7 @@ def test_steady_captures_do_not_starve_a_regenerate(ready_postgres_url: str, tmp
     world.close()
 
 
-def test_a_regenerate_of_a_base_deleted_meanwhile_leaves_no_collection(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_regenerate_of_a_deleted_base_leaves_no_collection(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = filled(world)
     create_collection = world.vectors.create_collection
 
@@ -418,9 +414,7 @@ def test_a_worker_that_lost_its_claim_leaves_the_lease_of_the_next_one(world: Wo
     assert (row.lease_owner, row.lease_until is None) == ("second", False)
 
 
-def test_a_job_that_fails_during_a_database_outage_counts_no_lost_worker(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_in_a_database_outage_counts_no_lost_worker(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "harmless")
     monkeypatch.setattr(retry, "RETRY_SECONDS", 0.01)
@@ -470,9 +464,7 @@ def test_a_job_is_left_to_its_lease_in_a_long_database_outage(world: World, monk
 # Names and their sessions
 
 
-def test_a_capture_during_the_removal_of_its_session_creates_it_again(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_capture_creates_a_session_that_is_removed_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
     lock_session = sessions.lock_session
     looked_for: list[bool] = []
@@ -493,9 +485,7 @@ def test_a_capture_during_the_removal_of_its_session_creates_it_again(
 # Deletion
 
 
-def test_a_base_created_during_its_flows_deletion_does_not_block_it(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_base_created_during_its_flows_deletion_goes_too(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base_ids_of_flow = memory_bases.base_ids_of_flow
     creating: list[threading.Thread] = []
 
@@ -605,9 +595,7 @@ def test_a_second_attempt_writes_only_missing_chunks(world: World) -> None:
 # Notifications and responses
 
 
-def test_a_flush_and_a_rename_lock_sessions_in_one_order_for_any_collation(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_flush_and_rename_lock_sessions_in_one_order(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ["B", "a", "Ä", "ä", "_"]
     for name in names:
         world.say(name, "hello")
@@ -662,9 +650,7 @@ def test_a_refused_flush_names_a_job_that_is_active(world: World, monkeypatch: p
     world.assert_all_ingested(base)
 
 
-def test_the_next_job_is_enqueued_after_its_session_lock_is_released(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_next_job_is_enqueued_after_the_lock_is_released(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
     message = world.queue.enqueue
     held: list[bool] = []
@@ -715,9 +701,7 @@ class _Waits(threading.Event):
         return self.is_set()
 
 
-def test_after_an_outage_of_the_database_living_workers_renew_before_leases_count_as_expired(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_a_database_outage_leases_last_once_more(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     passes: list[bool] = []
     stop = threading.Event()
     moments = iter([0.0, 0.0, 1.0, 2.0, 2.0 + world.services.settings.lease_seconds])  # start, pass, failure, 2 passes
@@ -741,9 +725,7 @@ def test_after_an_outage_of_the_database_living_workers_renew_before_leases_coun
     assert passes == [True, False, False, True, False]
 
 
-def test_passes_follow_at_once_while_sessions_wait_for_their_jobs(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_passes_follow_at_once_while_sessions_wait_for_jobs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recovery, "SWEEP_LIMIT", 2)
     monkeypatch.setattr(sweeper, "due_now", lambda _: {step.name for step in sweeper.steps_of(world.services)})
     base = world.new_base(threshold=100, idle_after=60)

@@ -142,9 +142,7 @@ class TestOrder:
         # Behind the notified job and the first one of the backlog, which the worker claims ahead.
         assert max(world.embedder.embedded.index(text) for text in ("quiet 1", "quiet 2")) < 6
 
-    def test_what_becomes_due_while_a_batch_is_embedded_may_be_the_next(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_what_becomes_due_meanwhile_may_be_the_next(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(job_runner.Pace, "seconds_of", lambda *_: 60.0)
         world.new_base(threshold=1)
         for n in range(4):
@@ -322,9 +320,7 @@ def test_a_missing_collection_does_not_affect_other_bases(world: World) -> None:
     world.assert_all_ingested(healthy)
 
 
-def test_a_job_that_loses_its_claim_before_storing_writes_nothing(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_that_lost_its_claim_writes_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_runner.Pace, "size_of", lambda *_: 1e6)  # the others are one batch
     base = ready(world, sessions=["a", "b"])
     doomed = ready(world, sessions=["c"])

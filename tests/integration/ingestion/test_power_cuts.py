@@ -109,9 +109,7 @@ def test_a_claim_that_wrote_chunks_survives_a_power_cut(
     world.assert_all_ingested(base)
 
 
-def test_a_claim_undone_by_a_power_cut_leaves_its_job_queued(
-    world: World, disk: Disk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_claim_lost_in_a_power_cut_is_queued(world: World, disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "one", "two")
 

@@ -148,9 +148,7 @@ class TestSearchMemory:
             ({"after": 2026}, "after must be a text (got 2026)"),
         ],
     )
-    def test_bad_arguments_are_errors_that_say_what_must_be(
-        self, memory: McpClient, arguments: dict[str, Any], expected: str
-    ) -> None:
+    def test_bad_arguments_say_what_must_be(self, memory: McpClient, arguments: dict[str, Any], expected: str) -> None:
         query = {} if "query" in arguments or not arguments else {"query": "x"}
 
         error = memory.refused("search_memory", **query, **arguments)

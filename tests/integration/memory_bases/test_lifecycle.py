@@ -599,9 +599,7 @@ def test_the_sweeper_finds_a_lost_chunk_by_its_count(world: World) -> None:
     assert world.base(base).mismatch is True
 
 
-def test_a_comparison_that_takes_long_or_fails_waits_for_its_turn(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_or_failed_comparison_waits_for_its_turn(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = filled(world)
     clocks = iter(range(0, 10_000, 5))  # each look at the clock is five seconds later
     monkeypatch.setattr(consistency, "time", SimpleNamespace(monotonic=lambda: float(next(clocks))))
@@ -699,9 +697,7 @@ def test_a_deleted_flow_leaves_no_collections_and_rows(world: World) -> None:
     assert world.rows(base) == []
 
 
-def test_a_memory_base_deleted_while_a_change_waits_for_its_lock_is_not_changed(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_base_deleted_while_a_change_waits_is_not_changed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base_id = world.new_base(threshold=5)
     lock_base = memory_bases.lock_base
 
@@ -868,9 +864,7 @@ class TestHistory:
         world.settle()
         assert world.row(base, "s").total_processed == 3
 
-    def test_start_all_schedules_more_sessions_than_one_request(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_start_all_schedules_any_number_of_sessions(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("memorybase.ingestion.scheduler.SESSIONS_SCHEDULED_AT_ONCE", 2)
         for number in range(5):
             world.say(f"s{number}", *texts(2))

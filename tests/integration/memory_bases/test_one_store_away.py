@@ -120,9 +120,7 @@ class TestOneStoreAway:
         assert (job.state, job.outages, job.attempts) == ("queued", 1, 0)
         assert "pgvector" in (job.error or "")
 
-    def test_nothing_is_embedded_for_a_store_that_is_known_to_be_away(
-        self, both: World, pgvector: InMemoryVectors
-    ) -> None:
+    def test_nothing_is_embedded_for_a_store_that_is_away(self, both: World, pgvector: InMemoryVectors) -> None:
         there = filled(both, "pgvector")
         pgvector.away = True
         with pytest.raises(errors.VectorStoreUnavailable):
@@ -191,9 +189,7 @@ class TestOneStoreAway:
 
         assert not delete_memory_base(both.services, both.user_id, there)
 
-    def test_comparisons_of_others_go_on(
-        self, both: World, pgvector: InMemoryVectors, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_comparisons_go_on(self, both: World, pgvector: InMemoryVectors, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(memory_bases, "COMPARE_LIMIT", 1)
         there, here = filled(both, "pgvector"), filled(both, "chroma")
         both.vectors.lose(both.ref(here), [next(iter(both.stored(here)))])
@@ -207,9 +203,7 @@ class TestOneStoreAway:
 
         assert (both.base(here).mismatch, both.base(there).mismatch) == (True, False)
 
-    def test_the_operators_comparison_says_unavailable_of_its_memory_bases_alone(
-        self, both: World, pgvector: InMemoryVectors
-    ) -> None:
+    def test_the_comparison_says_unavailable_of_its_memory_bases(self, both: World, pgvector: InMemoryVectors) -> None:
         here, there = filled(both, "chroma"), filled(both, "pgvector")
         pgvector.away = True
 

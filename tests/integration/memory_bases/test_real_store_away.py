@@ -70,9 +70,7 @@ def run_batch(world: World) -> None:
 
 
 @pytest.mark.parametrize("stopped", STOPPED)
-def test_a_store_that_is_stopped_harms_only_its_memory_bases(
-    two: World, own_chroma: ChromaServer, stopped: str
-) -> None:
+def test_a_stopped_store_harms_only_its_memory_bases(two: World, own_chroma: ChromaServer, stopped: str) -> None:
     here, there = filled(two, "pgvector"), filled(two, "chroma")
     heartbeats.beat(two.services, "worker@1", "worker")
     heartbeats.beat(two.services, "sweeper@1", "sweeper")

@@ -241,9 +241,7 @@ class TestOrphans:
         found = orphans.find_orphans(world.services)
         assert {(o.ref.name, o.created_at, o.old) for o in found} == {(name, None, False) for name in names}
 
-    def test_a_base_created_during_the_search_for_orphans_is_in_use(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_base_created_during_the_search_is_in_use(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         listed = world.vectors.list_collections
 
         def list_collections() -> list[StoredCollection]:
@@ -322,9 +320,7 @@ class TestCommand:
         said = run(world, monkeypatch)
         assert (said.exit_code, said.output.count("ok")) == (0, 1)
 
-    def test_a_missing_collection_or_store_sets_the_exit_code(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_missing_collection_sets_the_exit_code(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = filled(world)
         world.vectors.delete_collection(world.ref(base).name)
         said = run(world, monkeypatch, "--repair")

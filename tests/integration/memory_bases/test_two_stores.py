@@ -93,9 +93,7 @@ def test_a_memory_base_stays_in_its_store_unless_another_is_named(both: World, p
     assert consistency.check_mismatch(both.services, both.user_id, base).state == "ok"
 
 
-def test_without_its_url_the_store_counts_as_lost_and_a_regenerate_restores_it(
-    both: World, pgvector: InMemoryVectors
-) -> None:
+def test_without_its_url_a_store_is_lost_and_rebuilt_by_regenerate(both: World, pgvector: InMemoryVectors) -> None:
     base = filled(both)
     choose(both, "pgvector", chroma_url="")
     both.services = replace(both.services, vectors=VectorStores({"pgvector": pgvector}, ("pgvector",)))

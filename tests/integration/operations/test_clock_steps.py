@@ -204,9 +204,7 @@ def test_timestamps_within_their_limits_stay(world: World) -> None:
 
 
 class TestWork:
-    def test_a_job_that_a_worker_ahead_postponed_runs_after_its_pause(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_job_postponed_ahead_runs_after_its_pause(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = world.new_base(threshold=1)
         with an_hour_ahead(monkeypatch):
             world.say("s", "a")
@@ -250,9 +248,7 @@ class TestWork:
         world.assert_all_ingested(base)
         assert world.row(base, "s").audit_at is None
 
-    def test_an_idle_session_captured_ahead_is_ingested_after_its_idle_time(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_an_idle_session_captured_ahead_is_ingested(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = world.new_base(threshold=100, idle_after=60)
         other = world.new_base(threshold=100, idle_after=86_400)
         with an_hour_ahead(monkeypatch):
@@ -288,9 +284,7 @@ class TestWork:
 
 
 class TestOperations:
-    def test_a_worker_that_died_ahead_is_not_alive_for_an_hour(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_worker_that_died_ahead_is_not_alive(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         with an_hour_ahead(monkeypatch):
             heartbeats.beat(world.services, "worker@1", "worker")
         sweep(world)
@@ -307,9 +301,7 @@ class TestOperations:
         assert take()
         assert not take()
 
-    def test_jobs_that_ended_ahead_do_not_hide_a_stalled_queue(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_jobs_that_ended_ahead_hide_no_stalled_queue(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         world.new_base(threshold=1)
         with an_hour_ahead(monkeypatch):
             world.say("s", "a")

@@ -209,9 +209,7 @@ def test_a_part_that_is_away_comes_first_with_its_command(world: World, all_part
     assert [fix.command for fix in first.fixes] == ["start chroma"]
 
 
-def test_without_a_database_that_is_the_problem(
-    world: World, all_parts_answer: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_database_is_away(world: World, all_parts_answer: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     all_parts_answer["database"] = "the database is locked"
     assert [problem.part for problem in found(world)] == ["database"]
     del all_parts_answer["database"]

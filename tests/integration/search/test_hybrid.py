@@ -100,9 +100,7 @@ class TestIndex:
 
 
 class TestReindex:
-    def test_messages_indexed_in_another_language_are_reindexed(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_messages_of_another_language_are_reindexed(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(index, "REINDEX_PAGE", 2)
         settings = world.services.settings.model_copy(update={"keyword_language": "german"})
         german = replace(world, services=replace(world.services, settings=settings))
@@ -236,9 +234,7 @@ class TestWords:
             }
         assert search(world, base, "zebra", session_id="nowhere") == []
 
-    def test_a_common_term_scores_candidates_of_rarer_terms(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_common_term_scores_candidates_of_rare_ones(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = world.new_base(threshold=1)
         world.say("s", *(f"garden number {n}" for n in range(12)), "the garden of the zebra")
         world.say("t", "hello", "hello again", "a lone zebra")
@@ -389,9 +385,7 @@ class TestTransactions:
             assert around
             assert asked["content"] not in around
 
-    def test_none_is_open_while_the_model_or_the_store_works(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_none_is_open_while_model_or_store_works(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("memorybase.search.vector_search.FIRST_FETCH", 1)
         base = world.new_base(threshold=1)
         world.say("s", *(f"the zebra is number {number}" for number in range(9)), {"role": "user", "content": "grey"})

@@ -159,9 +159,7 @@ def test_equal_scores_put_the_later_message_first(world: Corpus, flow_id: UUID, 
     assert found == [said[1], *sorted([said[0], *said[2:]], key=str)]
 
 
-def test_a_message_of_many_chunks_is_one_row(
-    world: Corpus, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
-) -> None:
+def test_many_chunks_are_one_row(world: Corpus, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders) -> None:
     (said,) = world.say(flow_id, "first words. second words about zebras.")  # short enough to be one passage
     world.ingest(base_id)
     (vector,) = embedders.get().embed(["second words about zebras"])
@@ -286,9 +284,7 @@ def fill(world: Corpus, flow_id: UUID, base_id: UUID, count: int, **said: Any) -
     return found
 
 
-def test_a_small_session_is_found_behind_a_large_one(
-    world: Corpus, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors
-) -> None:
+def test_a_small_session_is_found(world: Corpus, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors) -> None:
     fill(world, flow_id, base_id, 300, session_id="large")
     few = fill(world, flow_id, base_id, 3, session_id="small", role="user")
     world.say(flow_id, "quite unlike the query", session_id="small")
@@ -310,9 +306,7 @@ def test_a_renamed_small_session_is_found_by_its_new_name(world: Corpus, flow_id
     assert set(ids(world.search("zebra number 50", memory_base_id=base_id, session_id="new"))) == set(few)
 
 
-def test_a_rare_role_is_found_by_asking_for_more(
-    world: Corpus, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors
-) -> None:
+def test_a_rare_role_is_found(world: Corpus, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors) -> None:
     fill(world, flow_id, base_id, 300)
     (rare,) = world.say(flow_id, "quite unlike the query", role="user")
     world.ingest(base_id)
@@ -335,9 +329,7 @@ def test_a_match_that_no_larger_query_reaches_is_found_by_the_stores_own_filter(
     assert ids(world.search("zebra number 50", memory_base_id=base_id, since=later)) == [rare]
 
 
-def test_a_large_session_of_a_larger_store_is_found(
-    world: Corpus, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_session_is_found(world: Corpus, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memorybase.search.vector_search.MAX_FETCH", 40)
     monkeypatch.setattr("memorybase.search.vector_search.COMPARED_CHUNKS", 2)
     fill(world, flow_id, base_id, 100, session_id="large")
@@ -367,9 +359,7 @@ def test_chunks_of_deleted_messages_do_not_displace_hits(world: Corpus, flow_id:
     assert set(ids(world.search("zebra number 50", memory_base_id=base_id))) == set(kept)
 
 
-def test_an_edited_message_is_found_by_its_new_text_before_its_repair(
-    world: Corpus, flow_id: UUID, base_id: UUID
-) -> None:
+def test_an_edited_message_is_found_by_its_new_text_at_once(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     edited, other = world.say(flow_id, "the zebra is striped", "nothing of note")
     world.ingest(base_id)
     world.edit(edited, "a giraffe stands tall")
@@ -494,9 +484,7 @@ def test_a_pending_text_that_the_model_rejects_does_not_hide_others(
     assert ids(world.search("zebra", memory_base_id=base_id)) == [wanted]
 
 
-def test_a_message_written_by_a_worker_that_has_not_advanced_is_pending(
-    world: Corpus, flow_id: UUID, base_id: UUID
-) -> None:
+def test_a_message_is_pending_until_its_worker_has_advanced(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     (said,) = world.say(flow_id, "zebra")
     world.vectors.after_upsert = crash_after()
     with pytest.raises(WorkerKilled):
@@ -627,9 +615,7 @@ def test_a_search_in_one_memory_base_shows_nothing_of_the_flows_others(world: Co
     assert ids(world.search("zebra", memory_base_id=everything)) == [user]
 
 
-def test_a_message_pending_in_one_base_and_ingested_in_another_is_shown_as_ingested(
-    world: Corpus, flow_id: UUID
-) -> None:
+def test_a_message_pending_in_one_base_alone_is_shown_as_ingested(world: Corpus, flow_id: UUID) -> None:
     world.base(flow_id)
     done = world.base(flow_id)
     world.base(flow_id)
@@ -695,9 +681,7 @@ def test_a_model_whose_weights_have_changed_is_an_error(world: Corpus, base_id: 
     assert world.search("zebra", memory_base_id=base_id) == []
 
 
-def test_another_passage_prompt_leaves_the_old_store_to_search(
-    world: Corpus, base_id: UUID, embedders: FakeEmbedders
-) -> None:
+def test_another_passage_prompt_leaves_the_store_alone(world: Corpus, base_id: UUID, embedders: FakeEmbedders) -> None:
     embedders.get().identity = "fake/fake/1/passage-0123abcd"
     assert world.search("zebra", memory_base_id=base_id) == []
 
@@ -720,18 +704,14 @@ def test_another_passage_prompt_leaves_the_old_store_to_search(
         ({"exclude_message_ids": [uuid4() for _ in range(1_001)]}, "exclude_message_ids"),
     ],
 )
-def test_a_request_out_of_bounds_is_refused_by_its_field(
-    world: Corpus, base_id: UUID, wanted: dict[str, Any], named: str
-) -> None:
+def test_a_request_out_of_bounds_is_refused(world: Corpus, base_id: UUID, wanted: dict[str, Any], named: str) -> None:
     with pytest.raises(errors.InvalidRequest) as caught:
         world.search(**({"query": "zebra", "memory_base_id": base_id} | wanted))
 
     assert caught.value.field == named
 
 
-def test_a_query_that_the_model_refuses_is_the_callers_error(
-    world: Corpus, base_id: UUID, embedders: FakeEmbedders
-) -> None:
+def test_a_query_that_is_refused_is_the_callers_error(world: Corpus, base_id: UUID, embedders: FakeEmbedders) -> None:
     embedders.get().reject("poison")
 
     with pytest.raises(errors.InvalidRequest) as caught:

@@ -205,9 +205,7 @@ class TestPin:
         }
         assert find(world, base, query, min_score=(scores[first] + scores[second]) / 2) == [first]
 
-    def test_a_pinned_message_is_scored_however_many_others_fit(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_pinned_message_is_always_scored(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(keyword_search, "KEYWORD_CANDIDATES", {"keyword": 2})
         base = world.new_base(threshold=1)
         pinned = said(world, *["berth twelve has shore power"] * 8, *[f"zebra {n}" for n in range(40)])[0]
@@ -309,9 +307,7 @@ class TestDeleteAndRestore:
 
     @pytest.mark.parametrize("repaired", [True, False])
     @pytest.mark.parametrize("threshold", [1, 1000])
-    def test_a_restored_message_is_searched_and_ingested_again(
-        self, world: World, threshold: int, repaired: bool
-    ) -> None:
+    def test_a_restored_message_is_ingested_again(self, world: World, threshold: int, repaired: bool) -> None:
         base = world.new_base(threshold=threshold)
         message, *others = said(world, *TEXTS)
         world.settle()

@@ -97,9 +97,7 @@ def test_a_session_is_captured_turn_by_turn(machine: Machine, served: Served, ki
 
 
 @pytest.mark.parametrize("kind", AGENTS)
-def test_a_repeated_stop_stores_nothing_twice_even_without_its_place(
-    machine: Machine, served: Served, kind: str
-) -> None:
+def test_a_repeated_stop_stores_nothing_twice_without_its_place(machine: Machine, served: Served, kind: str) -> None:
     transcript = session_of(machine, served, kind)
     transcript.user("Yes")
     transcript.assistant("Done.")
@@ -245,9 +243,7 @@ def test_a_line_that_is_being_written_is_captured_when_it_is_complete(machine: M
 
 
 @pytest.mark.parametrize("kind", AGENTS)
-def test_an_answer_is_captured_that_the_agent_writes_after_the_stop_hook(
-    machine: Machine, served: Served, kind: str
-) -> None:
+def test_an_answer_written_after_the_stop_hook_is_captured(machine: Machine, served: Served, kind: str) -> None:
     machine.config = {"flush_seconds": PATIENCE}
     transcript = session_of(machine, served, kind)
     transcript.user("Hello")
