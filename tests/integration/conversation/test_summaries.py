@@ -83,8 +83,7 @@ def row(world: World) -> SessionSummary:
 
 
 def rows(world: World) -> int:
-    with world.services.database.reading() as db:
-        return db.scalar(sa.select(sa.func.count()).select_from(SessionSummary)) or 0
+    return world.scalar(sa.select(sa.func.count()).select_from(SessionSummary)) or 0
 
 
 def wanted(world: World, preset: str = "pairs_3") -> SummaryKey:

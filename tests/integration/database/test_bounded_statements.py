@@ -34,8 +34,7 @@ def filled(world: World) -> UUID:
     world.embedder.reject("poison")
     for number in range(SESSIONS):
         world.say(f"s{number}", "a message", "poison")
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     return base
 
 
@@ -147,8 +146,7 @@ class TestBuilds:
         for row in built:
             assert (row.cursor_seq, row.target_seq, row.build_seq) == (0, before[row.session_id].cursor_seq, 2)
             assert row.cursor_id is row.lease_until is row.audit_at is row.job_cap is None
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
         assert world.base(base).serving == 2
 
     def test_a_build_is_abandoned_with_one_statement(self, world: World) -> None:
@@ -159,8 +157,7 @@ class TestBuilds:
         with rows_written_by_one(world) as written:
             regeneration.cancel_job(world.services, world.user_id, begun.jobs[0].id)
         assert len(written) == 1
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
         serving = {row.session_id: row for row in world.rows(base) if row.generation == 1}
         assert len(serving) == SESSIONS + 1
         assert serving["s0"].cursor_seq == 4
@@ -192,8 +189,7 @@ class TestFlushes:
         for number in range(SESSIONS):
             world.say(f"s{number}", "pending")
         assert len(world.flush(base).jobs) == SESSIONS
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
 
     def test_a_flush_leaves_most_jobs_to_the_sweeper(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(flush, "FLUSH_PAGE", 2)
@@ -217,8 +213,7 @@ class TestFlushes:
         assert again.deferred == len(names) - 5
         world.settle()
         assert [job.session_id for job in world.flush(base).jobs] == [busy]
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
 
 
 MANY = 70_000  # more parameters than PostgreSQL takes, or SQLite as it is built by default
@@ -264,8 +259,7 @@ class TestParameters:
         monkeypatch.setattr(ledger, "messages_to_write", count)
         with world.services.database.transaction() as db:
             assert cursors.request_audit(db, progress_id, clock.now(db))
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
         assert asked_for == [4, 4, 2]
         world.close()
 

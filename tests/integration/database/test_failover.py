@@ -119,8 +119,7 @@ class TestSynchronous:
             stop.set()
             worker.result(PATIENCE)
             world.pass_time(3_600)  # what is idle is ingested, whatever the threshold
-            world.settle()
-            world.assert_all_ingested(base)
+            world.assert_settled(base)
             sampler.stop()
             assert sampler.violations == []
             acknowledged = [message_id for writer in writers for message_id in writer.acknowledged]
@@ -171,8 +170,7 @@ class TestAsynchronous:
             self.knows_more_than_sql(world, base, message_id)
             result = until_available(lambda: world.say("s", "the submarine is yellow", run_id=lost))
             assert (result.created, result.messages[0].id) == (True, message_id)
-            world.settle()
-            world.assert_all_ingested(base)
+            world.assert_settled(base)
 
     def test_reconcile_removes_from_the_store_what_sql_lost(self, asynchronous: Replicated, tmp_path: Path) -> None:
         with world_on(asynchronous, tmp_path) as world:
@@ -188,8 +186,7 @@ class TestAsynchronous:
             world.say("s", "the canoe is red")  # takes the lost message's seq
             world.settle()
             reconcile.reconcile_base(world.services, base, repair=True)
-            world.settle()
-            world.assert_all_ingested(base)
+            world.assert_settled(base)
 
     @staticmethod
     def knows_more_than_sql(world: World, base: UUID, message_id: UUID) -> None:

@@ -52,8 +52,7 @@ def rest(world: World) -> None:
 
 
 def remembered(world: World) -> list[DeletedMessage]:
-    with world.services.database.reading() as db:
-        return list(db.scalars(sa.select(DeletedMessage)))
+    return list(world.scalars(sa.select(DeletedMessage)))
 
 
 class TestOneMessage:

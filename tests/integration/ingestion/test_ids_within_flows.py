@@ -44,8 +44,7 @@ def row(world: World, row_id: UUID) -> Message:
 
 
 def texts(world: World, flow_id: UUID) -> list[str]:
-    with world.services.database.reading() as db:
-        return list(db.scalars(sa.select(Message.content).where(Message.flow_id == flow_id).order_by(Message.seq)))
+    return list(world.scalars(sa.select(Message.content).where(Message.flow_id == flow_id).order_by(Message.seq)))
 
 
 @each_row("sent", SENT)
@@ -96,8 +95,7 @@ class TestTwoFlows:
         assert not said(world, sent, "here").deleted
         edits.delete_message(world.services, world.user_id, first.id)
         assert said(world, sent, "here").deleted
-        with world.services.database.reading() as db:
-            pairs = {(each.flow_id, each.message_id) for each in db.scalars(sa.select(DeletedMessage))}
+        pairs = {(each.flow_id, each.message_id) for each in world.scalars(sa.select(DeletedMessage))}
         assert pairs >= {(world.flow_id, first.id), (other, second.id)}
 
     def test_a_deleted_id_stays_deleted_when_another_flow_uses_it_afterwards(self, world: World, sent: str) -> None:

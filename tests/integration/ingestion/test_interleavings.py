@@ -267,8 +267,7 @@ def test_a_repair_of_the_serving_generation_cannot_be_cancelled(world: World) ->
     (job_id,) = edit(world, world.messages()[0].id, "edited")
     with pytest.raises(errors.Conflict):
         regeneration.cancel_job(world.services, world.user_id, job_id)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 # Lost workers
@@ -478,8 +477,7 @@ def test_a_capture_creates_a_session_that_is_removed_again(world: World, monkeyp
     monkeypatch.setattr(sessions, "lock_session", gone_when_looked_for)
     assert world.say("s", "hello").messages[0].seq == 1
     assert looked_for == [False, True, False, True]
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 # Deletion
@@ -526,8 +524,7 @@ def test_a_flow_deleted_during_a_capture_leaves_no_rows(world: World, monkeypatc
     deleting[0].join(30)
     world.sweep()
     assert world.messages() == []
-    with world.services.database.reading() as db:
-        assert db.scalars(sa.select(Session)).all() == []
+    assert world.scalars(sa.select(Session)) == []
 
 
 # Dead letters

@@ -206,8 +206,7 @@ def test_a_worker_continues_a_long_session_while_it_may(world: World) -> None:
     looks = iter([True, True, False])
     job_runner.run_jobs(world.services, world.queue.enqueued[0], owner=WORKER, may_continue=lambda: next(looks, False))
     assert 0 < world.row(base, "s").cursor_seq < 700
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_a_failing_message_does_not_affect_other_sessions_of_the_batch(world: World) -> None:
@@ -236,8 +235,7 @@ def test_a_failure_that_no_message_causes_makes_no_dead_letter(world: World, def
     assert world.dead_letters(base) == []
     world.vectors.before_upsert = None
     world.pass_time(61)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_a_repair_is_bounded_by_bytes_like_any_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -281,8 +279,7 @@ def test_an_audit_asked_for_during_another_one_is_not_lost(world: World, monkeyp
     write = pipeline.write_messages
     ask()
     monkeypatch.setattr(pipeline, "write_messages", ask_again)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_a_session_locked_by_another_worker_is_skipped(world: World) -> None:
@@ -292,8 +289,7 @@ def test_a_session_locked_by_another_worker_is_skipped(world: World) -> None:
     shift(world)
     assert {s for s, state in states(world, base).items() if state != "done"} == {SESSIONS[3]}
     lock.release()
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_an_unavailable_store_postpones_every_job_without_counting_attempts(world: World) -> None:
@@ -304,8 +300,7 @@ def test_an_unavailable_store_postpones_every_job_without_counting_attempts(worl
     assert set(states(world, base).values()) == {"queued"}
     assert {(job.outages, job.attempts, job.lost_workers) for job in world.jobs(base)} == {(1, 0, 0)}
     world.pass_time(61)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_a_missing_collection_does_not_affect_other_bases(world: World) -> None:
@@ -316,8 +311,7 @@ def test_a_missing_collection_does_not_affect_other_bases(world: World) -> None:
     world.vectors.delete_collection(world.ref(broken).name)
     shift(world)
     assert set(states(world, broken).values()) == {"queued"}
-    world.settle()
-    world.assert_all_ingested(healthy)
+    world.assert_settled(healthy)
 
 
 def test_a_job_that_lost_its_claim_writes_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -346,8 +340,7 @@ def test_a_job_that_lost_its_claim_writes_nothing(world: World, monkeypatch: pyt
     world.vectors.after_upsert = lambda _, records: written.extend(record.id for record in records)
     shift(world)
     assert not [chunk for chunk in written if chunk.startswith(str(doomed))]
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_unreachable_chunks_are_rewritten_only_under_a_valid_claim(world: World) -> None:

@@ -573,8 +573,7 @@ class Protocol(RuleBasedStateMachine):
         assert set(self.world.vectors.names()) == {
             ref.name for ref in self._collections("AND g.generation = b.serving")
         }
-        with self.world.services.database.reading() as db:
-            assert set(db.scalars(sa.select(MemoryBase.id))) == self.bases.keys()
+        assert set(self.world.scalars(sa.select(MemoryBase.id))) == self.bases.keys()
         self._none("SELECT id FROM ingestion_jobs WHERE state IN ('queued', 'running')")
         self._none("SELECT session_id FROM sessions WHERE deleted_at IS NOT NULL")
         self._none("SELECT id FROM dead_letters WHERE message_id NOT IN (SELECT id FROM messages)")

@@ -228,8 +228,7 @@ class TestHalvedFiles:
 
 def assert_a_regenerate_helps(world: World, base: UUID) -> None:
     regenerate.regenerate(world.services, world.user_id, base)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     assert checked(world, base) == DeepResult("ok", Damage(checked=MESSAGES))
     request = SearchRequest(memory_base_id=base, query="message 700", mode="dense")
     assert search(world.services, world.user_id, request).results[0].content == "message 700"

@@ -160,8 +160,7 @@ def test_a_regenerate_is_not_abandoned_in_passing(world: World) -> None:
     done = act(world, CANCEL, memory_base_id=base)
     assert (done.taken, done.skipped) == (0, {JobSkipReason.BUILD: 1})
     assert world.base(base).building is not None
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_what_others_have_is_not_found(world: World, bases: tuple[UUID, UUID]) -> None:

@@ -54,8 +54,7 @@ def test_an_edited_message_is_rewritten_and_its_old_chunks_are_deleted(world: Wo
     (job_id,) = edit(world, message.id, "quite another text")
     assert [job.kind for job in world.active_jobs(base)] == ["repair"]
     assert world.active_jobs(base)[0].id == job_id
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     assert "quite another text" in world.embedder.embedded
     assert world.row(base, "s").total_processed == 5
 
@@ -105,8 +104,7 @@ def test_a_repair_killed_midway_is_repeated(world: World) -> None:
     for _ in range(3):
         world.pass_time(61)
         world.locks.expire(base, "s")
-        world.settle()
-    world.assert_all_ingested(base)
+        world.assert_settled(base)
 
 
 def test_an_edit_before_ingestion_needs_no_repair(world: World) -> None:
@@ -114,8 +112,7 @@ def test_an_edit_before_ingestion_needs_no_repair(world: World) -> None:
     world.say("s", *texts(2))
     assert edit(world, world.messages()[0].id, "better") == []
     world.flush(base)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     assert [job.kind for job in world.jobs(base)] == ["ingest"]
 
 
@@ -129,13 +126,11 @@ def test_only_content_files_and_metadata_can_be_edited(world: World) -> None:
 def test_a_renamed_session_is_searchable_under_its_new_id(world: World) -> None:
     base = filled(world)
     edits.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     records = world.vectors.records(world.ref(base)).values()
     assert {record.metadata["session_id"] for record in records} == {"t"}
     world.say("t", "going on")
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     assert world.row(base, "t").total_processed == 6
 
 
@@ -151,8 +146,7 @@ def test_a_session_renamed_while_its_job_runs_loses_nothing(world: World) -> Non
     for _ in range(3):
         world.settle()
         world.pass_time(61)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     assert world.row(base, "t").total_processed == 3
 
 
@@ -173,8 +167,7 @@ def test_a_deleted_session_leaves_no_chunks_and_rows(world: World) -> None:
     assert {row.session_id for row in world.rows(base)} == {"other"}
     assert len(world.stored(base)) == 1
     assert len(world.ledger(base)) == 1
-    with world.services.database.reading() as db:
-        assert db.scalars(sa.select(Session.session_id)).all() == ["other"]
+    assert world.scalars(sa.select(Session.session_id)) == ["other"]
 
 
 def test_a_session_deleted_during_its_job_leaves_no_chunks(world: World) -> None:
@@ -395,8 +388,7 @@ def test_a_regenerate_can_change_model_and_capture(world: World) -> None:
     world.settle()
     assert world.row(base, "s").total_processed == 1
     regenerate(world, base, embedding_model="other", capture="all")
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     assert world.row(base, "s").total_processed == 2
     with world.services.database.reading() as db:
         entry = db.scalars(sa.select(KnowledgeBase).where(KnowledgeBase.memory_base_id == base)).one()
@@ -414,8 +406,7 @@ def test_a_regenerate_replaces_queued_jobs(world: World) -> None:
     world.say("s", *texts(3, start=100))
     regenerate(world, base)
     assert [job.state for job in world.jobs(base)][-2:] == ["cancelled", "queued"]
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     assert world.row(base, "s").total_processed == 8
 
 
@@ -480,8 +471,7 @@ def test_a_deleted_collection_is_a_mismatch_and_is_not_recreated(world: World) -
     assert world.vectors.names() == []
     assert world.active_jobs(base)[0].state == "queued"
     regenerate(world, base)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_an_unavailable_store_is_no_mismatch(world: World) -> None:
@@ -512,8 +502,7 @@ def compared(world: World, base: UUID) -> str:
 
 def counted(world: World) -> int:
     """How many bases the sweeper's quick look finds to differ."""
-    with world.services.database.transaction() as db:
-        db.execute(sa.update(MemoryBase).values(compare_at=None))
+    world.execute(sa.update(MemoryBase).values(compare_at=None))
     return consistency.compare_counts(world.services)
 
 
@@ -586,15 +575,13 @@ def test_a_missing_collection_is_a_mismatch_even_during_jobs(world: World) -> No
 
 
 def set_on_row(world: World, base: UUID, values: dict[str, Any]) -> None:
-    with world.services.database.transaction() as db:
-        db.execute(sa.update(SessionProgress).where(SessionProgress.id == world.row(base, "s").id).values(values))
+    world.execute(sa.update(SessionProgress).where(SessionProgress.id == world.row(base, "s").id).values(values))
 
 
 def test_the_sweeper_finds_a_lost_chunk_by_its_count(world: World) -> None:
     base = filled(world)
     world.vectors.lose(world.ref(base), sorted(world.stored(base))[:1])
-    with world.services.database.transaction() as db:
-        db.execute(sa.update(MemoryBase).values(compare_at=None))
+    world.execute(sa.update(MemoryBase).values(compare_at=None))
     assert world.sweep().done["mismatches"] == 1
     assert world.base(base).mismatch is True
 
@@ -802,8 +789,7 @@ def test_no_name_becomes_a_path(world: World) -> None:
         base = world.new_base(name=name, kb_name=f"{name} of a base")
         manage.update_memory_base(world.services, world.user_id, base, {"name": f"{name} renamed"})
         knowledge.create(world.services, world.user_id, name=name)
-    with world.services.database.reading() as db:
-        entries = {str(entry.id) for entry in db.scalars(sa.select(KnowledgeBase))}
+    entries = {str(entry.id) for entry in world.scalars(sa.select(KnowledgeBase))}
     assert {path.name for path in folder.iterdir()} == entries
     assert len(entries) == 2 * len(names)
     assert {path for path in folder.parent.rglob("*") if folder not in {path, *path.parents}} == around
@@ -858,8 +844,7 @@ class TestHistory:
     def test_start_all_ingests_without_auto_capture(self, world: World) -> None:
         world.say("s", *texts(3))
         base = world.new_base(auto_capture=False, start="all")
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
         world.say("s", "later")
         world.settle()
         assert world.row(base, "s").total_processed == 3
@@ -870,8 +855,7 @@ class TestHistory:
             world.say(f"s{number}", *texts(2))
         base = world.new_base(start="all")
         assert len(world.active_jobs(base)) == 2
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
         assert sum(row.total_processed for row in world.rows(base)) == 10
 
     def test_start_all_leaves_deleted_sessions_and_other_flows_out(self, world: World) -> None:
@@ -893,8 +877,7 @@ class TestHistory:
         assert world.row(base, "s").total_processed == 18
         world.pass_time(10)
         assert world.sweep().done["idle"] == 1
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
 
     def test_start_beginning_leaves_history_to_the_next_trigger(self, world: World) -> None:
         world.say("s", *texts(18))
@@ -903,8 +886,7 @@ class TestHistory:
         world.settle()
         assert world.rows(base) == []
         world.say("s", *texts(1, start=18))
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
 
     @pytest.mark.parametrize("sessions", [0, 3])
     def test_start_now_skips_every_session(self, world: World, sessions: int) -> None:

@@ -44,8 +44,7 @@ def test_ended_jobs_are_deleted_after_their_days_and_active_ones_never(world: Wo
     age(world, base, 2)
     assert sweeper.delete_old(world.services) == 3
     assert [job.state for job in world.jobs(base)] == [JobState.QUEUED]
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_cancelled_jobs_go_and_a_failed_one_stays_until_the_session_has_a_later_one(world: World) -> None:

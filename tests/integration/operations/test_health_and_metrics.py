@@ -102,8 +102,7 @@ class TestVitals:
         world.new_base(threshold=1)
         world.say("s", "a")
         assert health.read_vitals(world.services).pending_sessions == 1
-        with world.services.database.transaction() as db:
-            db.execute(sa.text("UPDATE memory_bases SET deleting_at = created_at"))
+        world.execute(sa.text("UPDATE memory_bases SET deleting_at = created_at"))
         assert health.read_vitals(world.services).pending_sessions == 0
 
     def test_a_builds_pending_messages_replace_the_serving_generations(self, world: World) -> None:
@@ -194,8 +193,7 @@ class TestVitals:
         (ref,) = [world.ref(base)]
         lost = sorted(world.vectors.records(ref))[:2]
         world.vectors.lose(ref, lost)
-        with world.services.database.transaction() as db:
-            db.execute(sa.update(MemoryBase).values(compare_at=None))
+        world.execute(sa.update(MemoryBase).values(compare_at=None))
         world.sweep()
         vitals = health.read_vitals(world.services)
         assert (vitals.mismatched_memory_bases, vitals.missing_chunks) == (1, 2)
@@ -290,8 +288,7 @@ class TestVitals:
         assert health.read_vitals(world.services).dead_letters == 1
         world.vectors.lose(world.ref(base), sorted(world.stored(base)))
         world.sweep()
-        with world.services.database.transaction() as db:
-            db.execute(sa.text("UPDATE memory_bases SET compare_at = NULL"))
+        world.execute(sa.text("UPDATE memory_bases SET compare_at = NULL"))
         world.sweep()
         assert health.read_vitals(world.services).mismatched_memory_bases == 1
 
@@ -304,8 +301,7 @@ class TestVitals:
         world.settle()
         assert sorted(letter.generation for letter in world.dead_letters(base)) == [1, 2]
         assert health.read_vitals(world.services).dead_letters == 2
-        with world.services.database.transaction() as db:
-            db.execute(sa.update(MemoryBase).values(mismatch=True))
+        world.execute(sa.update(MemoryBase).values(mismatch=True))
         assert health.read_vitals(world.services).mismatched_memory_bases == 2
         with world.services.database.transaction() as db:
             db.get_one(MemoryBase, other).deleting_at = world.base(other).created_at

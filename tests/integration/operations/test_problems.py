@@ -124,8 +124,7 @@ def test_messages_that_nothing_will_ingest_wait_for_a_person(world: World) -> No
         (FixAction.TURN_ON, "Turn on"),
     ]
     assert (problem.fixes[1].method, problem.fixes[1].path) == ("PATCH", f"/v1/memories/{base}")
-    with world.services.database.reading() as db:
-        assert problem.since == db.scalar(sa.select(sa.func.min(Message.captured_at)))
+    assert problem.since == world.scalar(sa.select(sa.func.min(Message.captured_at)))
     world.flush(base)
     assert found(world) == []
 
@@ -157,8 +156,7 @@ def test_messages_that_wait_for_a_job_name_it(world: World) -> None:
     stuck = next(job for job in world.jobs(base) if job.session_id == "stuck")
 
     def problem_of(**values: Any) -> Problem:
-        with world.services.database.transaction() as db:
-            db.execute(sa.update(IngestionJob).where(IngestionJob.id == stuck.id).values(**values))
+        world.execute(sa.update(IngestionJob).where(IngestionJob.id == stuck.id).values(**values))
         (problem,) = found(world)
         return problem
 
@@ -186,8 +184,7 @@ def test_a_long_message_is_a_problem_that_tells_its_progress(world: World) -> No
 
     def started(minutes: int) -> list[Problem]:
         at = datetime.now(UTC) - timedelta(minutes=minutes)
-        with world.services.database.transaction() as db:
-            db.execute(sa.update(IngestionJob).where(IngestionJob.id == first.id).values(started_at=at, **progress))
+        world.execute(sa.update(IngestionJob).where(IngestionJob.id == first.id).values(started_at=at, **progress))
         return found(world)
 
     assert started(1) == []
@@ -313,8 +310,7 @@ def test_dead_deliveries_are_counted_by_their_index(sqlite_world: World) -> None
 
 
 def change(world: World, table: Any, **values: Any) -> None:
-    with world.services.database.transaction() as db:
-        db.execute(sa.update(table).values(**values))
+    world.execute(sa.update(table).values(**values))
 
 
 def test_a_quota_of_which_nothing_is_left_is_a_problem_until_it_is_raised(world: World) -> None:

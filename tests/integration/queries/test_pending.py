@@ -34,8 +34,7 @@ def test_each_form_of_what_counts_is_pending_and_is_due_finds_the_same_messages(
     def seqs(which: sa.ColumnElement[bool], message: type[Message] = Message) -> list[int]:
         found = sa.select(message.seq).where(message.session_id == "s", which).order_by(message.seq)
         of_base = found.join(MemoryBase, MemoryBase.id == base_id).join(Generation, SERVES)
-        with world.services.database.reading() as db:
-            return list(db.scalars(of_base))
+        return list(world.scalars(of_base))
 
     cursor, target = sa.literal(3), sa.literal(6)
     forms: dict[str, Callable[[], tuple[list[int], list[int], list[int]]]] = {

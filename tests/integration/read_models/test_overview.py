@@ -91,8 +91,7 @@ def test_what_a_memory_lost_is_not_searchable(world: World) -> None:
     world.new_base(threshold=1)
     world.say("s", *ask("question", "answer"))
     world.settle()
-    with world.services.database.transaction() as db:
-        db.execute(sa.update(MemoryBase).where(MemoryBase.id == base).values(mismatch=True))
+    world.execute(sa.update(MemoryBase).where(MemoryBase.id == base).values(mismatch=True))
     seen = overview(world)
     assert (seen.captured, seen.searchable, seen.lost, seen.waiting) == (2, 1, 1, 0)
     assert [(b.searchable, b.lost) for b in seen.buckets if b.lost] == [(1, 1)]
@@ -206,5 +205,4 @@ def test_the_number_of_queries_does_not_grow(world: World) -> None:
 
 
 def change(world: World, table: Any, **values: Any) -> None:
-    with world.services.database.transaction() as db:
-        db.execute(sa.update(table).values(**values))
+    world.execute(sa.update(table).values(**values))

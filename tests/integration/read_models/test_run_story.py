@@ -250,8 +250,7 @@ def test_a_memory_base_that_lost_vectors_is_never_called_searchable(world: World
     base_id = world.new_base(threshold=1)
     run = world.say("s", BERTH)
     world.settle()
-    with world.services.database.transaction() as db:
-        db.execute(sa.update(MemoryBase).where(MemoryBase.id == base_id).values(mismatch=True))
+    world.execute(sa.update(MemoryBase).where(MemoryBase.id == base_id).values(mismatch=True))
     assert only(world, run.run_id).state == "lost"
 
 

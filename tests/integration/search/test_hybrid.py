@@ -87,8 +87,7 @@ class TestIndex:
         for number in range(3):
             world.say(f"s{number}", said("Ada", "a cat"))
         session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
-        with world.services.database.reading() as db:
-            assert [db.scalar(sa.select(sa.func.count()).select_from(t)) for t in (Posting, Speaker)] == [0, 0]
+        assert [world.scalar(sa.select(sa.func.count()).select_from(t)) for t in (Posting, Speaker)] == [0, 0]
         with pytest.raises(errors.NotFound):
             search(world, base, "cat", mode="keyword")
 

@@ -70,8 +70,7 @@ def deleted(world: World, **which: Any) -> list[DeletedMessageView]:
 
 
 def rows(world: World, table: type[Any]) -> list[Any]:
-    with world.services.database.reading() as db:
-        return list(db.scalars(sa.select(table)))
+    return list(world.scalars(sa.select(table)))
 
 
 def rest(world: World) -> None:
