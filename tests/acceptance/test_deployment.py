@@ -20,6 +20,7 @@ import jsonschema
 import pytest
 import yaml
 from harness.charts import CHART, RENDER, REQUIRED, chart, render, rendered, values_of
+from harness.process import run
 from packaging.utils import canonicalize_name
 
 from memorybase import __version__
@@ -77,20 +78,6 @@ VARIANTS: dict[str, tuple[Mapping[str, Any], ...]] = {"smallest": (REQUIRED,), "
 def _tools() -> None:
     for folder in (".venv-deploy", ".venv-slim"):
         assert (ROOT / folder / ".installed").exists(), "run: make check-deploy"
-
-
-def run(*command: object, cwd: Path = ROOT) -> str:
-    """What the command prints; it must succeed."""
-    done = subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        check=False,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
 
 
 # Distributions

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import httpx
 import pytest
 from harness import running
 from harness.langflow import CLIENT, MODEL, MODEL_CODE, PATIENT, ROOT, TEMPLATE, Request, node_of, prepared
+from harness.process import run
 from harness.stack import KEY, EmbeddedStack
 
 pytestmark = [pytest.mark.slow, pytest.mark.tools]
@@ -35,13 +35,6 @@ def python(request: pytest.FixtureRequest) -> Path:
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
     with running(EmbeddedStack(tmp_path_factory.mktemp("stack"))) as stack:
         yield stack
-
-
-def run(*command: object) -> str:
-    """What the command prints; it must succeed."""
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 @pytest.fixture

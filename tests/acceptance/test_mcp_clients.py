@@ -10,14 +10,14 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from harness.api import settings_in
+from harness.process import run
 from harness.served import Served, serve_api
 from harness.stack import environment
 
@@ -57,22 +57,6 @@ def fill(served: Served) -> None:
     served.api.flow()
     served.api.memory(capture="all")
     served.api.capture("The fence is green.", "The roof is blue.", session="house")
-
-
-def run(*command: object, cwd: Path, env: Mapping[str, str] | None = None) -> str:
-    """What the command prints; it must succeed."""
-    done = subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        env={**os.environ, **(env or {})},
-        check=False,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
 
 
 def newest_node() -> str:

@@ -227,28 +227,16 @@ class TestWhichStore:
         assert {name for name in STORES if checked[name].ok} == {"chroma"}
         assert (shown["chroma"].ok, shown["pgvector"].ok) == (True, False)
 
-    def test_test_writes_go_to_every_store(self, both: World, pgvector: InMemoryVectors) -> None:
-        here, there = filled(both, "chroma"), filled(both, "pgvector")
-        fail_checks(both, pgvector)
-
-        failing = {part.name for part in health.check_parts(both.services) if not part.ok}
-
-        assert failing == {"pgvector", "worker"}
-        statuses = [views.get_memory_base(both.services, both.user_id, base).status for base in (here, there)]
-        assert statuses == ["ready", "unavailable"]
+    @pytest.mark.parametrize("failing", STORES)
+    def test_test_writes_go_to_every_store(self, both: World, pgvector: InMemoryVectors, failing: str) -> None:
+        bases = {store: filled(both, store) for store in STORES}
+        fail_checks(both, pgvector if failing == "pgvector" else both.vectors)
+        assert {part.name for part in health.check_parts(both.services) if not part.ok} == {failing, "worker"}
+        statuses = {store: views.get_memory_base(both.services, both.user_id, bases[store]).status for store in STORES}
+        assert statuses == {store: "unavailable" if store == failing else "ready" for store in STORES}
         unreachable = views.MemoryBaseQuery(status=views.MemoryBaseStatus.UNAVAILABLE)
         listed = views.list_memory_bases(both.services, both.user_id, views.PageRequest(), unreachable)
-        assert [each.id for each in listed.items] == [there]
-
-    def test_chroma_does_not_answer_for_pgvector(self, both: World) -> None:
-        here, there = filled(both, "chroma"), filled(both, "pgvector")
-        fail_checks(both, both.vectors)
-
-        statuses = [views.get_memory_base(both.services, both.user_id, base).status for base in (here, there)]
-        unreachable = views.MemoryBaseQuery(status=views.MemoryBaseStatus.UNAVAILABLE)
-        listed = views.list_memory_bases(both.services, both.user_id, views.PageRequest(), unreachable)
-
-        assert (statuses, [each.id for each in listed.items]) == (["unavailable", "ready"], [here])
+        assert [each.id for each in listed.items] == [bases[failing]]
 
     def test_the_doctor_has_a_check_for_each(
         self, both: World, pgvector: InMemoryVectors, monkeypatch: pytest.MonkeyPatch

@@ -7,7 +7,6 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-import sqlalchemy as sa
 from harness.rows import each_row
 from harness.world import WorkerKilled, World, crash_after
 
@@ -16,7 +15,7 @@ from memorybase.conversation.context import ContextRequest, RecallOptions
 from memorybase.database.paging import PageRequest
 from memorybase.errors import NotFound
 from memorybase.ids import CallerId
-from memorybase.models import IngestionJob, MemoryBase
+from memorybase.models import IngestionJob
 from memorybase.read_models import ingestion, run_story
 from memorybase.read_models.ingestion import STAGES, Ingestion
 from memorybase.read_models.run_story import GivenView, RunStory
@@ -218,14 +217,6 @@ def test_a_memory_base_that_counts_other_messages_says_so(world: World) -> None:
     assert (only(world, run.run_id).state, only(world, run.run_id).messages) == ("not_counted", 0)
 
 
-def test_a_memory_base_that_began_later_skipped_the_run(world: World) -> None:
-    run = world.say("s", BERTH)
-    world.new_base(threshold=1, start="now")
-    world.say("s", "a later answer")
-    world.settle()
-    assert only(world, run.run_id).state == "skipped"
-
-
 def test_a_message_that_cannot_be_embedded_is_named_with_its_error(world: World) -> None:
     world.embedder.reject("poison")
     world.new_base(threshold=1)
@@ -234,24 +225,6 @@ def test_a_message_that_cannot_be_embedded_is_named_with_its_error(world: World)
     failed = only(world, run.run_id)
     assert (failed.state, failed.searchable, failed.failed, failed.searchable_at) == ("failed", 1, 1, None)
     assert failed.error
-
-
-def test_an_edit_is_shown_until_the_store_has_it(world: World) -> None:
-    world.new_base(threshold=1)
-    run = world.say("s", BERTH)
-    world.settle()
-    edits.edit_message(world.services, world.user_id, run.messages[0].id, {"content": "Berth 13"})
-    assert only(world, run.run_id).state == "updating"
-    world.settle()
-    assert only(world, run.run_id).state == "searchable"
-
-
-def test_a_memory_base_that_lost_vectors_is_never_called_searchable(world: World) -> None:
-    base_id = world.new_base(threshold=1)
-    run = world.say("s", BERTH)
-    world.settle()
-    world.execute(sa.update(MemoryBase).where(MemoryBase.id == base_id).values(mismatch=True))
-    assert only(world, run.run_id).state == "lost"
 
 
 def test_each_message_has_its_state_in_each_memory_base(world: World) -> None:
