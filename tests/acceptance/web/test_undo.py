@@ -100,10 +100,7 @@ KINDS = (
 )
 
 
-@pytest.mark.parametrize(
-    "delete",
-    [pytest.param(each, id=each.__name__) for each in KINDS],
-)
+@pytest.mark.parametrize("delete", [pytest.param(each, id=each.__name__) for each in KINDS])
 def test_ctrl_z_undoes_a_deletion(window: Window, client: Client, delete: Callable[[Reader, Stored], None]) -> None:
     stored = Stored(client)
     before = stored.all()
