@@ -66,21 +66,9 @@ def test_openapi_typescript_and_a_program_that_uses_its_types(served: Served, tm
 def test_openapi_python_client_and_a_program_that_uses_it(served: Served, tmp_path: Path) -> None:
     (tmp_path / "config.yml").write_text(blocks("yaml")[0] + "\npost_hooks: []\n")
     python = TOOLS / "python" / "bin"
-    printed = run(
-        python / "openapi-python-client",
-        "generate",
-        "--path",
-        COMMITTED,
-        "--config",
-        "config.yml",
-        "--meta",
-        "none",
-        "--output-path",
-        "memorybase_client",
-        "--fail-on-warning",
-        cwd=tmp_path,
-        env={"PYTHONPATH": ""},
-    )
+    options = ["--config", "config.yml", "--meta", "none", "--output-path", "memorybase_client", "--fail-on-warning"]
+    command = [python / "openapi-python-client", "generate", "--path", COMMITTED, *options]
+    printed = run(*command, cwd=tmp_path, env={"PYTHONPATH": ""})
     assert "warning" not in printed.lower(), printed
     shutil.copy(PROGRAMS / "check.py", tmp_path)
     program = (python / "python", "check.py", served.url, served.api.secret)

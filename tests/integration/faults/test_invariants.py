@@ -298,8 +298,7 @@ def sampling(rest: Rest) -> Iterator[Sampler]:
 
 class TestSampler:
     @each_row(
-        "change",
-        ["cursor_seq = cursor_seq - 1", "epoch = epoch - 1", "cursor_seq = cursor_seq + 1, epoch = epoch - 1"],
+        "change", ["cursor_seq = cursor_seq - 1", "epoch = epoch - 1", "cursor_seq = cursor_seq + 1, epoch = epoch - 1"]
     )
     def test_cursors_and_epochs_never_decrease(self, settled: Rest, tmp_path: Path, change: str) -> None:
         with copy_of(settled, tmp_path) as rest, sampling(rest) as sampler:

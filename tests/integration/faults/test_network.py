@@ -21,10 +21,7 @@ PORT = 7_000
 ROOT = Path(__file__).resolve().parents[3]
 NEEDED = why_not()
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(NEEDED is not None, reason=f"NOT TESTED: {NEEDED}"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(NEEDED is not None, reason=f"NOT TESTED: {NEEDED}")]
 
 
 @pytest.fixture

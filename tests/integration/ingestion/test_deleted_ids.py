@@ -229,15 +229,7 @@ class TestExpiry:
 
     def test_ids_of_deleted_messages_hold_no_text_and_are_deleted_with_the_flow(self, world: World) -> None:
         delete_message(world, said(world))
-        assert {column.name for column in sa.inspect(DeletedMessage).columns} == {
-            "flow_id",
-            "message_id",
-            "session_uuid",
-            "seq",
-            "version",
-            "stays_deleted",
-            "follows_id",
-            "expires_at",
-        }
+        names = {"flow_id", "message_id", "session_uuid", "seq", "version", "stays_deleted", "follows_id", "expires_at"}
+        assert {column.name for column in sa.inspect(DeletedMessage).columns} == names
         session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
         assert remembered(world) == []

@@ -226,16 +226,8 @@ def test_an_id_from_before_ids_were_unique_within_flows_still_names_its_message(
     with world.services.database.transaction() as db:  # as the version before stored them
         db.execute(sa.update(Message).where(Message.id == first.id).values(id=sent.own))
         stored = db.get_one(Run, run.run_id)
-        db.execute(
-            sa.insert(Run).values(
-                id=old_run,
-                flow_id=world.flow_id,
-                session_uuid=stored.session_uuid,
-                external_id=None,
-                fingerprint=stored.fingerprint,
-                created_at=stored.created_at,
-            )
-        )
+        same = {name: getattr(stored, name) for name in ("flow_id", "session_uuid", "fingerprint", "created_at")}
+        db.execute(sa.insert(Run).values(same | {"id": old_run, "external_id": None}))
         db.execute(sa.update(Message).where(Message.run_id == run.run_id).values(run_id=old_run))
         db.execute(sa.delete(Run).where(Run.id == run.run_id))
         db.execute(sa.update(Run).where(Run.id == old_run).values(external_id="r1"))

@@ -190,10 +190,7 @@ class Protocol(RuleBasedStateMachine):
         ).fetchone()
         expired = {
             UUID(each)
-            for query in (
-                CAPTURED_UNTIL,
-                RESTORABLE_UNTIL,
-            )
+            for query in (CAPTURED_UNTIL, RESTORABLE_UNTIL)
             for (each,) in self.sql.execute(query, [session, until])
         }
         self.sql.execute("UPDATE sessions SET expires_at = ? WHERE id = ?", [until, row])

@@ -170,12 +170,7 @@ class TestHalvedFiles:
         assert_a_regenerate_helps(on_chroma, base)
 
     def test_all_files(
-        self,
-        on_chroma: World,
-        base: UUID,
-        intact: UUID,
-        halve: Callable[..., None],
-        monkeypatch: pytest.MonkeyPatch,
+        self, on_chroma: World, base: UUID, intact: UUID, halve: Callable[..., None], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         halve()
         assert checked(on_chroma, base).state == "unreadable"

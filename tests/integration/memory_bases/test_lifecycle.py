@@ -104,7 +104,8 @@ def test_a_repair_killed_midway_is_repeated(world: World) -> None:
     for _ in range(3):
         world.pass_time(61)
         world.locks.expire(base, "s")
-        world.assert_settled(base)
+        world.settle()
+    world.assert_all_ingested(base)
 
 
 def test_an_edit_before_ingestion_needs_no_repair(world: World) -> None:

@@ -342,16 +342,8 @@ def test_a_quota_of_which_nothing_is_left_is_a_problem_until_it_is_raised(world:
 
 def test_a_used_up_quota_of_a_key_names_the_key(world: World) -> None:
     with world.services.database.transaction() as db:
-        key = ApiKey(
-            id=uuid4(),
-            user_id=world.user_id,
-            name="agent",
-            prefix="mb_x",
-            key_hash=b"k" * 32,
-            scopes=["write"],
-            created_at=datetime.now(UTC),
-            quotas={"end_users": 1},
-        )
+        named = {"id": uuid4(), "user_id": world.user_id, "name": "agent", "prefix": "mb_x", "scopes": ["write"]}
+        key = ApiKey(**named, key_hash=b"k" * 32, created_at=datetime.now(UTC), quotas={"end_users": 1})
         db.add(key)
     with acting_as(caller_of(world.services.settings, world.user_id, None, key.id, key.quotas)):
         world.say("s", "one", end_user_id="ann")

@@ -132,19 +132,9 @@ def test_the_latest_runs_are_shown_with_question_answer_and_state(world: World) 
     world.say("s", *ask("And the price?", "x" * 300))
     third = world.say("t", {"role": "assistant", "content": "Hello"})
     with world.services.database.transaction() as db:
-        db.add(
-            MemoryUse(
-                id=uuid4(),
-                flow_id=world.flow_id,
-                session_id="t",
-                run_id=third.run_id,
-                node_id="n",
-                messages=[],
-                sources=[{"kind": "recall", "message_ids": [], "tokens": 12}, {"kind": "history", "tokens": 5}],
-                report={},
-                recorded_at=datetime.now(UTC),
-            )
-        )
+        of_run = {"id": uuid4(), "flow_id": world.flow_id, "session_id": "t", "run_id": third.run_id, "node_id": "n"}
+        sources = [{"kind": "recall", "message_ids": [], "tokens": 12}, {"kind": "history", "tokens": 5}]
+        db.add(MemoryUse(**of_run, messages=[], sources=sources, report={}, recorded_at=datetime.now(UTC)))
     seen = overview(world)
     latest, middle, oldest = seen.latest_runs
     assert (oldest.run_id, oldest.question, oldest.answer) == (first.run_id, "Which berth?", "Berth 12.")

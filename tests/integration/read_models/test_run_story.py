@@ -273,10 +273,7 @@ def test_a_message_lists_the_runs_whose_models_were_given_it(world: World) -> No
         return [(use.run_id, use.node_id, use.kind) for use in found.items]
 
     assert uses(early.id) == [(run_id, "answer", "recall") for run_id in reversed(runs)]
-    assert set(uses(hello.id)) == {
-        *((run_id, "answer", "history") for run_id in runs),
-        (runs[0], "second", "history"),
-    }
+    assert set(uses(hello.id)) == {*((run_id, "answer", "history") for run_id in runs), (runs[0], "second", "history")}
     recalled = run_story.uses_of_message(world.services, world.user_id, early.id, PageRequest()).items
     assert all(use.score is not None and use.query == QUESTION for use in recalled)
     assert {use.session_id for use in recalled} == {"s"}

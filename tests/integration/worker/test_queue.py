@@ -19,13 +19,7 @@ from memorybase.conversation.session_memory.summaries import SUMMARIZE
 from memorybase.features.dify.deletion import CLEAN_UP_TASK
 from memorybase.services import JobMessage
 from memorybase.settings import Settings
-from worker.queue import (
-    INGEST_TASK,
-    PAUSE_SECONDS,
-    QUEUE,
-    TIMEOUT_SECONDS,
-    CeleryQueue,
-)
+from worker.queue import INGEST_TASK, PAUSE_SECONDS, QUEUE, TIMEOUT_SECONDS, CeleryQueue
 
 MakeQueue = Callable[..., CeleryQueue]
 # The longest that enqueue() may take: one timeout of half a second, and a busy machine. Not one for each job.
