@@ -264,9 +264,17 @@ class World:
         with self.services.database.reading() as db:
             assert token_vectors.count_missing_by_session(db, [row.id for row in rows.values()]) == {}
 
-    def assert_settled(self, base_id: UUID) -> None:
-        """Settle; then everything is ingested."""
+    def rest(self, times: int = 4) -> None:
+        """Work until nothing is left, through leases, backoffs and audits."""
+        for _ in range(times):
+            self.settle()
+            self.pass_time(121)
         self.settle()
+
+    def assert_settled(self, base_id: UUID, *, serving: int | None = None) -> None:
+        """Settle; then everything is ingested, by this generation."""
+        self.settle()
+        assert serving in (None, self.base(base_id).serving)
         self.assert_all_ingested(base_id)
 
     def assert_all_ingested(self, base_id: UUID) -> None:

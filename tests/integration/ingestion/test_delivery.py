@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
-from harness.acts import texts
+from harness.acts import die_of_poison, refuse_poison, texts
 from harness.rows import each_row
 from harness.world import WORKER, WorkerKilled, World, crash_after, message_of
 
@@ -442,11 +442,6 @@ def test_a_store_that_refuses_everything_dead_letters_nothing(world: World) -> N
     world.assert_settled(base)
 
 
-def refuse_poison(_ref: object, records: Sequence[VectorRecord]) -> None:
-    if any("poison" in record.text for record in records):
-        raise errors.VectorRejected(status=413)
-
-
 def test_the_one_message_that_the_store_rejects_becomes_a_dead_letter(world: World) -> None:
     base = world.new_base(threshold=9)
     world.vectors.before_upsert = refuse_poison
@@ -484,10 +479,6 @@ def test_a_probe_left_by_a_killed_worker_is_deleted_by_the_audit(world: World) -
 
 def test_a_message_that_ends_every_worker_becomes_a_dead_letter(world: World) -> None:
     base = world.new_base(threshold=8)
-
-    def die_of_poison(batch: object) -> None:
-        if any("poison" in text for text in batch):  # type: ignore[attr-defined]
-            raise WorkerKilled
 
     world.embedder.before_embed = die_of_poison
     world.say("s", *texts(5), "poison", *texts(2, start=5))

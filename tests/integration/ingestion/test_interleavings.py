@@ -12,7 +12,7 @@ from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
-from harness.acts import edit, filled, texts
+from harness.acts import die_of_poison, edit, filled, texts
 from harness.world import WORKER, WorkerKilled, World, build_world, crash_after
 
 from memorybase import deadlines, errors
@@ -43,12 +43,10 @@ def regenerate(world: World, base: UUID) -> regeneration.RegenerateResult:
     return regeneration.regenerate(world.services, world.user_id, base)
 
 
-def rest(world: World) -> None:
-    """Work until nothing is left, through leases, backoffs and audits."""
-    for _ in range(6):
-        world.settle()
-        world.pass_time(121)
-    world.settle()
+def assert_at_rest(world: World, base: UUID, *, serving: int | None = None) -> None:
+    world.rest(6)
+    assert serving in (None, world.base(base).serving)
+    world.assert_all_ingested(base)
 
 
 def beside(action: Callable[[], object], seconds: float = 0.7) -> threading.Thread:
@@ -70,9 +68,7 @@ def test_a_failing_repair_does_not_block_the_build(world: World) -> None:
     assert [(job.kind, job.state) for job in world.active_jobs(base)] == [("repair", "queued")]
     regenerate(world, base)
     edit(world, world.messages()[1].id, "edited during the build")
-    rest(world)
-    assert world.base(base).serving == 2
-    world.assert_all_ingested(base)
+    assert_at_rest(world, base, serving=2)
 
 
 def test_the_serving_generation_is_repaired_during_a_build(world: World) -> None:
@@ -81,9 +77,7 @@ def test_the_serving_generation_is_repaired_during_a_build(world: World) -> None
     world.queue.clear()
     edit(world, world.messages()[0].id, "edited during the build")
     world.vectors.fail_next(errors.VectorStoreUnavailable(), on="upsert", times=3)
-    rest(world)
-    assert world.base(base).serving == 2
-    world.assert_all_ingested(base)
+    assert_at_rest(world, base, serving=2)
 
 
 @pytest.mark.slow
@@ -102,7 +96,7 @@ def test_a_slow_sweeper_does_not_delete_a_newer_build(world: World, monkeypatch:
     monkeypatch.setattr(world.vectors, "delete_collection", another_sweeps_and_a_build_begins)
     world.sweep()
     world.say("s", "captures go on")
-    rest(world)
+    world.rest(6)
     assert world.base(base).building is None
     world.assert_all_ingested(base)
 
@@ -148,8 +142,7 @@ def test_a_capture_and_an_advance_during_a_build_do_not_deadlock(world: World, m
     assert world.run(message) == job_runner.JobOutcome.DONE
     capturing[0].join(30)
     assert failures == []
-    rest(world)
-    world.assert_all_ingested(base)
+    assert_at_rest(world, base)
 
 
 def test_an_idle_flush_does_not_deadlock_with_a_claim(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,8 +177,7 @@ def test_an_idle_flush_does_not_deadlock_with_a_claim(world: World, monkeypatch:
     recovery.flush_idle(world.services)
     claiming[0].join(30)
     assert failures == []
-    rest(world)
-    world.assert_all_ingested(base)
+    assert_at_rest(world, base)
 
 
 @pytest.mark.slow
@@ -254,12 +246,9 @@ def test_a_stuck_build_can_be_abandoned_by_any_of_its_jobs(world: World) -> None
     with pytest.raises(errors.BuildActive):
         regenerate(world, base)
     regeneration.cancel_job(world.services, world.user_id, job.id)
-    rest(world)
-    assert world.base(base).serving == 1
-    world.assert_all_ingested(base)
+    assert_at_rest(world, base, serving=1)
     regenerate(world, base)
-    rest(world)
-    world.assert_all_ingested(base)
+    assert_at_rest(world, base)
 
 
 def test_a_repair_of_the_serving_generation_cannot_be_cancelled(world: World) -> None:
@@ -297,16 +286,11 @@ def test_a_second_starting_worker_takes_no_job_of_the_first(world: World) -> Non
     assert requeued == [1]
     (job,) = world.jobs(base)
     assert (job.state, job.lost_workers, world.row(base, "s").lease_owner) == ("running", 1, "alive")
-    rest(world)
-    world.assert_all_ingested(base)
+    assert_at_rest(world, base)
 
 
 def test_an_edit_that_ends_every_worker_removes_the_old_version_from_the_store(world: World) -> None:
     base = filled(world)
-
-    def die_of_poison(batch: Any) -> None:
-        if any("poison" in text for text in batch):
-            raise WorkerKilled
 
     world.embedder.before_embed = die_of_poison
     edit(world, world.messages()[1].id, "poison")
@@ -321,10 +305,6 @@ def test_an_edit_that_ends_every_worker_removes_the_old_version_from_the_store(w
 def test_an_edit_made_after_the_last_lost_worker_is_not_dead_lettered(world: World, position: int) -> None:
     base = filled(world)
     messages = world.messages()
-
-    def die_of_poison(batch: Any) -> None:
-        if any("poison" in text for text in batch):
-            raise WorkerKilled
 
     world.embedder.before_embed = die_of_poison
     edit(world, messages[3].id, "poison")
@@ -456,8 +436,7 @@ def test_a_job_is_left_to_its_lease_in_a_long_database_outage(world: World, monk
     monkeypatch.undo()
     world.vectors.before_upsert = None
     assert not world.locks.held(base, "s")
-    rest(world)
-    world.assert_all_ingested(base)
+    assert_at_rest(world, base)
 
 
 # Names and their sessions
@@ -562,8 +541,7 @@ def test_a_dead_letter_cleared_meanwhile_is_not_found(
     assert world.run(message) == job_runner.JobOutcome.DONE
     asking[0].join(30)
     assert answers == [errors.NotFound]
-    rest(world)
-    world.assert_all_ingested(base)
+    assert_at_rest(world, base)
 
 
 def test_a_second_attempt_writes_only_missing_chunks(world: World) -> None:
@@ -583,8 +561,7 @@ def test_a_second_attempt_writes_only_missing_chunks(world: World) -> None:
     assert len(there) == 2
     written: list[str] = []
     world.vectors.before_upsert = lambda _, records: written.extend(record.id for record in records)
-    rest(world)
-    world.assert_all_ingested(base)
+    assert_at_rest(world, base)
     assert len(written) == 2
     assert not there & set(written)
 

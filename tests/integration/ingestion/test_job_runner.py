@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from harness.acts import texts
+from harness.acts import refuse_poison, texts
 from harness.rows import each_row
 from harness.waiting import wait_until
 from harness.world import WORKER, WorkerKilled, World, build_world, message_of
@@ -42,11 +42,6 @@ def ready(world: World, *messages: str, sessions: Sequence[str] = SESSIONS) -> U
     for session_id in sessions:
         world.say(session_id, *(messages or ("one", "two")))
     return base
-
-
-def refuse_poison(_: CollectionRef, records: Sequence[VectorRecord]) -> None:
-    if any("poison" in record.text for record in records):
-        raise errors.VectorRejected(status=413)
 
 
 def states(world: World, base: UUID) -> dict[str, str]:

@@ -247,9 +247,7 @@ def test_a_regenerate_changes_no_count(world: World) -> None:
     regenerate(world, base)
     assert world.base(base).serving == 1
     world.drain()
-    world.settle()
-    assert world.base(base).serving == 2
-    world.assert_all_ingested(base)
+    world.assert_settled(base, serving=2)
     assert world.stored(base) == before
     assert world.vectors.collection_exists(old)
     world.pass_time(61)
@@ -286,9 +284,7 @@ def test_captures_and_edits_during_a_build_are_in_the_new_generation(world: Worl
         delete(world, world.messages("s")[299].id)
 
     world.vectors.before_upsert = meanwhile
-    world.settle()
-    assert world.base(base).serving == 2
-    world.assert_all_ingested(base)
+    world.assert_settled(base, serving=2)
     assert world.row(base, "s").total_processed == 302
 
 
@@ -358,9 +354,7 @@ def test_the_sweeper_finishes_a_build_killed_at_its_last_advance(world: World) -
         world.drain()
     world.pass_time(61)
     world.locks.expire(base, "s")
-    world.settle()
-    assert world.base(base).serving == 2
-    world.assert_all_ingested(base)
+    world.assert_settled(base, serving=2)
 
 
 def test_a_second_regenerate_is_refused_while_jobs_are_active(world: World) -> None:
@@ -371,9 +365,7 @@ def test_a_second_regenerate_is_refused_while_jobs_are_active(world: World) -> N
     world.settle()
     assert world.base(base).serving == 2
     regenerate(world, base)
-    world.settle()
-    assert world.base(base).serving == 3
-    world.assert_all_ingested(base)
+    world.assert_settled(base, serving=3)
 
 
 def test_a_regenerate_can_change_model_and_capture(world: World) -> None:
@@ -411,9 +403,7 @@ def test_a_cancelled_build_moves_pending_messages_to_the_old_generation(world: W
     world.say("fresh", "a session the old generation has never seen")
     regeneration.cancel_job(world.services, world.user_id, world.active_jobs(base)[0].id)
     assert world.base(base).building is None
-    world.settle()
-    assert world.base(base).serving == 1
-    world.assert_all_ingested(base)
+    world.assert_settled(base, serving=1)
 
 
 # Mismatch

@@ -9,6 +9,7 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from harness.acts import run_batch
 from harness.doubles import AtOnce, InMemoryVectors
 from harness.world import WORKER, World
 
@@ -24,7 +25,6 @@ from memorybase.queries import memory_bases, store_health
 from memorybase.read_models import memory_bases as views
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
-from memorybase.services import JobMessage
 from memorybase.vector_stores import VectorStoreName
 from memorybase.vectors.stores import VectorStores
 
@@ -79,15 +79,6 @@ def assert_complete(world: World, base: UUID, texts: int = len(TEXTS)) -> None:
     assert world.active_jobs(base) == []
     compared = consistency.check_mismatch(world.services, world.user_id, base)
     assert (compared.state, compared.expected) == ("ok", texts)
-
-
-def run_batch(world: World) -> None:
-    """One worker, from the first notification until nothing waits."""
-
-    def run(message: JobMessage) -> job_runner.JobOutcome:
-        return job_runner.run_jobs(world.services, message, owner=WORKER, may_continue=lambda: True, new_thread=AtOnce)
-
-    world.queue.drain(run)
 
 
 def fail_checks(world: World, store: InMemoryVectors) -> None:

@@ -8,17 +8,15 @@ from uuid import UUID
 
 import pytest
 from harness import ChromaServer
-from harness.doubles import AtOnce
+from harness.acts import run_batch
 from harness.waiting import wait_until
-from harness.world import WORKER, World
+from harness.world import World
 
 from memorybase import errors
-from memorybase.ingestion import job_runner
 from memorybase.memory_bases import consistency, orphans, reconcile, regenerate
 from memorybase.operations import health, heartbeats, store_check
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
-from memorybase.services import JobMessage
 from memorybase.vector_stores import VectorStoreName
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.pgvector import PgVectorStore
@@ -58,15 +56,6 @@ def say(world: World, base: UUID, *texts: str) -> None:
 def found(world: World, base: UUID) -> set[str]:
     wanted = SearchRequest(query=TEXTS[0], memory_base_id=base, mode="dense", top_k=9, include_pending=False)
     return {hit.content for hit in search.search(world.services, world.user_id, wanted).results}
-
-
-def run_batch(world: World) -> None:
-    """One worker, from the first notification until nothing waits."""
-
-    def run(message: JobMessage) -> job_runner.JobOutcome:
-        return job_runner.run_jobs(world.services, message, owner=WORKER, may_continue=lambda: True, new_thread=AtOnce)
-
-    world.queue.drain(run)
 
 
 @pytest.mark.parametrize("stopped", STOPPED)

@@ -74,13 +74,6 @@ def rows(world: World, table: type[Any]) -> list[Any]:
     return list(world.scalars(sa.select(table)))
 
 
-def rest(world: World) -> None:
-    for _ in range(3):
-        world.settle()
-        world.pass_time(121)
-    world.settle()
-
-
 class TestMute:
     @pytest.mark.parametrize("mode", MODES)
     @pytest.mark.parametrize("ingested", [True, False])
@@ -149,7 +142,7 @@ class TestMute:
         world.settle()
         before = world.stored(base)
         change(world, muted, muted=True)
-        rest(world)
+        world.rest()
         assert world.stored(base) == before
         world.assert_all_ingested(base)
         assert [message.version for message in world.messages(S)] == [1, 1, 1]
@@ -309,14 +302,14 @@ class TestDeleteAndRestore:
         before = {m.id: m for m in world.messages(S)}[message]
         delete(world, message)
         if repaired:
-            rest(world)
+            world.rest()
         assert message not in find(world, base, TEXTS[0])
 
         restore(world, message)
 
         for mode in MODES:
             assert find(world, base, TEXTS[0], mode=mode)[0] == message
-        rest(world)
+        world.rest()
         for mode in MODES:
             assert find(world, base, TEXTS[0], mode=mode)[0] == message
         after = {m.id: m for m in world.messages(S)}[message]
@@ -354,7 +347,7 @@ class TestDeleteAndRestore:
         world.settle()
         restore(world, third)
         world.pass_time(700)
-        rest(world)
+        world.rest()
         assert third in {entry.message_id for entry in world.ledger(base)}
         world.assert_all_ingested(base)
 
@@ -365,7 +358,7 @@ class TestDeleteAndRestore:
         delete(world, message)
         regenerate.regenerate(world.services, world.user_id, base)
         restore(world, message)
-        rest(world)
+        world.rest()
         assert find(world, base, TEXTS[0])[0] == message
         world.assert_all_ingested(base)
 
@@ -454,7 +447,7 @@ class TestErasure:
         leave_traces(world)
         world.settle()
         erase(world)
-        rest(world)
+        world.rest()
         assert traces(world) == []
         assert rows(world, RestorableMessage) == []
         assert rows(world, MessageChange) == []
@@ -533,7 +526,7 @@ class TestManyAtOnce:
             flags = [m.muted if action == "mute" else m.pinned for m in messages]
             assert flags == [True, False, False]
             assert [m.version for m in messages] == before
-        rest(world)
+        world.rest()
         world.assert_all_ingested(base)
 
     def test_an_edit_is_undone(self, world: World) -> None:
@@ -576,10 +569,10 @@ class TestLists:
         base = world.new_base(threshold=1)
         world.embedder.reject("poison")
         failed, _ = said(world, "poison", "fine")
-        rest(world)
+        world.rest()
         assert self.messages(world, state="failed", memory_base_id=base) == [failed]
         change(world, failed, content="cured")
-        rest(world)
+        world.rest()
         assert self.messages(world, state="failed", memory_base_id=base) == []
 
     def test_messages_by_words(self, world: World) -> None:
