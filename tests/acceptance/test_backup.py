@@ -101,9 +101,7 @@ def assert_whole(stack: EmbeddedStack, expected: set[str]) -> None:
         assert each in hit["content"]
 
 
-def test_what_was_acknowledged_before_a_backup_under_load_is_restored(
-    stacks: tuple[EmbeddedStack, EmbeddedStack], tmp_path: Path
-) -> None:
+def test_a_backup_under_load_restores_what_it_has(stacks: tuple[EmbeddedStack, EmbeddedStack], tmp_path: Path) -> None:
     old, new = stacks
     writers = [Writer(old, f"session {number}") for number in range(2)]
     for writer in writers:
@@ -162,9 +160,7 @@ def capture(stack: EmbeddedStack, count: int) -> set[str]:
     return set(ids)
 
 
-def test_a_killed_backup_leaves_none_and_the_stack_is_unharmed(
-    stacks: tuple[EmbeddedStack, EmbeddedStack], tmp_path: Path
-) -> None:
+def test_a_killed_backup_leaves_nothing_behind(stacks: tuple[EmbeddedStack, EmbeddedStack], tmp_path: Path) -> None:
     stack, _ = stacks
     ids = capture(stack, 4)
     command = memorybase("backup", str(tmp_path / "backup"), "--data-dir", str(stack.data))

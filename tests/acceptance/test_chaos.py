@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,18 +14,11 @@ from harness.namespace import why_not
 
 pytestmark = pytest.mark.slow
 
+often = partial(Plan, fault_every_seconds=0.8, operator_every_seconds=2)
 PLANS = (
-    Plan(seed=1, seconds=5, fault_every_seconds=0.8, operator_every_seconds=2),
-    Plan(seed=3, seconds=8, database="replicated", workers=2, fault_every_seconds=0.8, operator_every_seconds=2),
-    Plan(
-        seed=4,
-        seconds=5,
-        database="postgresql",
-        vectors="pgvector",
-        workers=2,
-        fault_every_seconds=0.8,
-        operator_every_seconds=2,
-    ),
+    often(seed=1, seconds=5),
+    often(seed=3, seconds=8, database="replicated", workers=2),
+    often(seed=4, seconds=5, database="postgresql", vectors="pgvector", workers=2),
 )
 
 
@@ -34,19 +29,8 @@ def test_whatever_is_killed_nothing_is_lost_and_nothing_doubled(plan: Plan, tmp_
 
 @pytest.mark.skipif(why_not() is not None, reason=f"NOT TESTED: {why_not()}")
 def test_whatever_is_cut_nothing_is_lost_and_nothing_doubled(tmp_path: Path) -> None:
-    plan = Plan(
-        seed=5,
-        seconds=8,
-        database="postgresql",
-        workers=2,
-        apis=2,
-        network=True,
-        call_seconds=4,
-        quiet_seconds=240,
-        fault_every_seconds=0.8,
-        operator_every_seconds=2,
-    )
-    report = run(plan, tmp_path)
+    plan = often(seed=5, seconds=8, database="postgresql", workers=2, apis=2, network=True, call_seconds=4)
+    report = run(replace(plan, quiet_seconds=240), tmp_path)
 
     assert_exact(report)
     assert report.readiness["looks"] > 0

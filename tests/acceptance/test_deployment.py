@@ -20,6 +20,7 @@ import jsonschema
 import pytest
 import yaml
 from harness.charts import CHART, RENDER, REQUIRED, chart, render, rendered, values_of
+from harness.process import run
 from packaging.utils import canonicalize_name
 
 from memorybase import __version__
@@ -35,6 +36,9 @@ KUBERNETES = ("1.27", "1.32", "1.37")
 MAX_EXPOSURE = 2.0  # of 10, by systemd-analyze security
 COMPOSE = ("docker-compose.yml", "docker-compose.pgvector.yml")
 
+INGRESS = {"enabled": True, "className": "nginx", "host": "memory.example.com", "tlsSecret": "tls"}
+SETTINGS = {"MEMORYBASE_LOG_LEVEL": "DEBUG", "MEMORYBASE_MAX_BODY_BYTES": 1048576}
+SETTINGS |= {"MEMORYBASE_WEB": False, "MEMORYBASE_LEASE_SECONDS": 0.5}
 EVERYTHING: Mapping[str, Any] = {
     "image": {"repository": "registry.example.com/memorybase", "digest": f"sha256:{'a' * 64}", "pullSecrets": ["pull"]},
     "database": {"directKey": "direct"},
@@ -42,25 +46,12 @@ EVERYTHING: Mapping[str, Any] = {
     "broker": {"existingSecret": "rabbitmq"},
     "chroma": {"existingSecret": "token"},
     "pgvector": {"existingSecret": "vectors"},
-    "settings": {
-        "MEMORYBASE_LOG_LEVEL": "DEBUG",
-        "MEMORYBASE_MAX_BODY_BYTES": 1048576,
-        "MEMORYBASE_WEB": False,
-        "MEMORYBASE_LEASE_SECONDS": 0.5,
-    },
+    "settings": SETTINGS,
     "env": [
         {"name": "OTEL_TRACES_SAMPLER_ARG", "value": "0.1"},
         {"name": "MEMORYBASE_EMBEDDING_KEY", "valueFrom": {"secretKeyRef": {"name": "models", "key": "embedding"}}},
     ],
-    "api": {
-        "ingress": {
-            "enabled": True,
-            "className": "nginx",
-            "host": "memory.example.com",
-            "tlsSecret": "tls",
-            "annotations": {"a": "b"},
-        }
-    },
+    "api": {"ingress": INGRESS | {"annotations": {"a": "b"}}},
     "worker": {"autoscaling": {"enabled": True, "metricSelector": {"namespace": "default"}}},
     "networkPolicy": {"apiFrom": [{"namespaceSelector": {"matchLabels": {"name": "ingress"}}}]},
     "serviceMonitor": {"enabled": True, "existingSecret": "metrics", "labels": {"release": "prometheus"}},
@@ -77,20 +68,6 @@ VARIANTS: dict[str, tuple[Mapping[str, Any], ...]] = {"smallest": (REQUIRED,), "
 def _tools() -> None:
     for folder in (".venv-deploy", ".venv-slim"):
         assert (ROOT / folder / ".installed").exists(), "run: make check-deploy"
-
-
-def run(*command: object, cwd: Path = ROOT) -> str:
-    """What the command prints; it must succeed."""
-    done = subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        check=False,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
 
 
 # Distributions
@@ -256,16 +233,8 @@ def test_secrets_come_from_existing_secrets_alone() -> None:
     assert not objects("Secret", REQUIRED, EVERYTHING)
     for _, pod in pods(REQUIRED, EVERYTHING):
         variables = {each["name"]: each for container in pod["containers"] for each in container["env"]}
-        for name in (
-            "API_KEY",
-            "DATABASE_URL",
-            "DATABASE_DIRECT_URL",
-            "REDIS_URL",
-            "BROKER_URL",
-            "CHROMA_TOKEN",
-            "PGVECTOR_URL",
-            "EMBEDDING_KEY",
-        ):
+        databases = "DATABASE_URL DATABASE_DIRECT_URL REDIS_URL BROKER_URL PGVECTOR_URL"
+        for name in f"API_KEY CHROMA_TOKEN EMBEDDING_KEY {databases}".split():
             assert "secretKeyRef" in variables[f"{ENVIRONMENT_PREFIX}{name}"]["valueFrom"]
         settings = {name for name in variables if name.startswith(ENVIRONMENT_PREFIX)}
         known = {f"{ENVIRONMENT_PREFIX}{name.upper()}" for name in Settings.model_fields}

@@ -39,10 +39,7 @@ class Held:
 def distilling(folder: Path, model: Model, *, timeout: int) -> Iterator[tuple[EmbeddedStack, httpx.Client, str]]:
     """A stack that waits so many seconds for this model, and a memory base whose facts are distilled."""
     stack = EmbeddedStack(folder)
-    stack.changes = {
-        "MEMORYBASE_DISTILLER": "openai",
-        "MEMORYBASE_SUMMARIZER_URL": model.url,
-    }
+    stack.changes = {"MEMORYBASE_DISTILLER": "openai", "MEMORYBASE_SUMMARIZER_URL": model.url}
     stack.values = {"memorybase.conversation.summarizers.chat_completions.TIMEOUT_SECONDS": timeout}
     try:
         stack.start()

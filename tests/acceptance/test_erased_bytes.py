@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from harness import running
 from harness.stack import KEY, EmbeddedStack
 from harness.waiting import wait_until
 
@@ -22,12 +23,8 @@ SECONDS = 300.0  # a compaction waits for a minute in which it does not repeat i
 
 @pytest.fixture
 def stack(tmp_path: Path) -> Iterator[EmbeddedStack]:
-    stack = EmbeddedStack(tmp_path)
-    try:
-        stack.start()
+    with running(EmbeddedStack(tmp_path)) as stack:
         yield stack
-    finally:
-        stack.close()
 
 
 @pytest.fixture

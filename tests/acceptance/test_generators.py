@@ -6,16 +6,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from harness.contract import COMMITTED
+from harness.process import run
 from harness.served import Served, serve_api
 
 from memorybase.settings import Settings
@@ -38,22 +37,6 @@ def served(tmp_path: Path) -> Iterator[Served]:
     settings = Settings(data_dir=tmp_path, embedding_model="fake", api_key="the-key-from-the-settings")
     with serve_api(settings) as opened:
         yield opened
-
-
-def run(*command: object, cwd: Path, env: Mapping[str, str] | None = None) -> str:
-    """What the command prints; it must succeed."""
-    done = subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        env={**os.environ, **(env or {})},
-        check=False,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
 
 
 def blocks(language: str) -> list[str]:
@@ -83,21 +66,9 @@ def test_openapi_typescript_and_a_program_that_uses_its_types(served: Served, tm
 def test_openapi_python_client_and_a_program_that_uses_it(served: Served, tmp_path: Path) -> None:
     (tmp_path / "config.yml").write_text(blocks("yaml")[0] + "\npost_hooks: []\n")
     python = TOOLS / "python" / "bin"
-    printed = run(
-        python / "openapi-python-client",
-        "generate",
-        "--path",
-        COMMITTED,
-        "--config",
-        "config.yml",
-        "--meta",
-        "none",
-        "--output-path",
-        "memorybase_client",
-        "--fail-on-warning",
-        cwd=tmp_path,
-        env={"PYTHONPATH": ""},
-    )
+    options = ["--config", "config.yml", "--meta", "none", "--output-path", "memorybase_client", "--fail-on-warning"]
+    command = [python / "openapi-python-client", "generate", "--path", COMMITTED, *options]
+    printed = run(*command, cwd=tmp_path, env={"PYTHONPATH": ""})
     assert "warning" not in printed.lower(), printed
     shutil.copy(PROGRAMS / "check.py", tmp_path)
     program = (python / "python", "check.py", served.url, served.api.secret)

@@ -35,9 +35,7 @@ def create_flow(client: Client) -> Any:
 def capture_run(client: Client) -> Any:
     # The client would choose a run_id.
     answer = client._http.post(
-        "/flows/harbour/runs",
-        json={"session_id": "s", "messages": SAID},
-        headers={"Idempotency-Key": "the key"},
+        "/flows/harbour/runs", json={"session_id": "s", "messages": SAID}, headers={"Idempotency-Key": "the key"}
     )
     return answer.raise_for_status()
 

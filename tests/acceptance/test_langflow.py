@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import httpx
 import pytest
 from harness import running
 from harness.langflow import CLIENT, MODEL, MODEL_CODE, PATIENT, ROOT, TEMPLATE, Request, node_of, prepared
+from harness.process import run
 from harness.stack import KEY, EmbeddedStack
 
 pytestmark = [pytest.mark.slow, pytest.mark.tools]
@@ -37,13 +37,6 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
         yield stack
 
 
-def run(*command: object) -> str:
-    """What the command prints; it must succeed."""
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 @pytest.fixture
 def say(python: Path, stack: EmbeddedStack, tmp_path: Path) -> Lfx:
     """Runs the template in a process of its own. In place of the model's answer it prints the model's prompt."""
@@ -59,9 +52,7 @@ def say(python: Path, stack: EmbeddedStack, tmp_path: Path) -> Lfx:
     return say
 
 
-def test_what_one_session_said_another_one_recalls_also_after_the_stack_was_killed(
-    say: Lfx, stack: EmbeddedStack
-) -> None:
+def test_what_one_session_said_another_recalls_also_after_the_stack_was_killed(say: Lfx, stack: EmbeddedStack) -> None:
     assert "Nothing was found in the memory." in say("My boat lies at berth 12.", "s1")
     assert "user: My boat lies at berth 12." in say("Where is my boat?", "s2")
     api = stack.child("api")

@@ -10,14 +10,14 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from harness.api import settings_in
+from harness.process import run
 from harness.served import Served, serve_api
 from harness.stack import environment
 
@@ -29,16 +29,8 @@ CLIENTS = ROOT / ".mcp-clients"
 MODULES = CLIENTS / "node_modules"
 PAGE = ROOT / "docs" / "howto" / "mcp.md"
 CONNECTED = "✔ Connected"
-TOOLS = [
-    "correct_memory",
-    "forget_memory",
-    "get_context",
-    "get_session",
-    "list_sessions",
-    "memory_status",
-    "remember",
-    "search_memory",
-]
+TOOLS = ["correct_memory", "forget_memory", "get_context", "get_session", "list_sessions", "memory_status"]
+TOOLS += ["remember", "search_memory"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -57,22 +49,6 @@ def fill(served: Served) -> None:
     served.api.flow()
     served.api.memory(capture="all")
     served.api.capture("The fence is green.", "The roof is blue.", session="house")
-
-
-def run(*command: object, cwd: Path, env: Mapping[str, str] | None = None) -> str:
-    """What the command prints; it must succeed."""
-    done = subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        env={**os.environ, **(env or {})},
-        check=False,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
 
 
 def newest_node() -> str:
@@ -104,17 +80,10 @@ def test_a_typescript_client_uses_everything(served: Served, tmp_path: Path, ver
 
     answer = json.loads(run("node", "use.js", version, transport, *target, cwd=tmp_path, env=variables))
 
-    assert answer == {
-        "server": "memorybase",
-        "instructions": "memorybase keeps the messages of earlier conversations",
-        "tools": TOOLS,
-        "templates": ["message", "session", "summary"],
-        "prompts": ["catch_up", "recall"],
-        "found": "The fence is green.",
-        "refused": True,
-        "read": 2,
-        "prompt": True,
-    }
+    instructions = "memorybase keeps the messages of earlier conversations"
+    names = {"tools": TOOLS, "templates": ["message", "session", "summary"], "prompts": ["catch_up", "recall"]}
+    used = {"found": "The fence is green.", "refused": True, "read": 2, "prompt": True}
+    assert answer == {"server": "memorybase", "instructions": instructions} | names | used
 
 
 @dataclass
@@ -193,17 +162,8 @@ def test_claude_code_does_not_connect_with_a_wrong_key(claude: ClaudeCode, serve
 def test_the_conformance_suite_passes_but_for_what_does_not_apply(tmp_path: Path) -> None:
     with serve_api(settings_in(tmp_path), adds_key=True, mcp=True) as served:
         fill(served)
-        printed = run(
-            newest_node(),
-            MODULES / ".bin" / "conformance",
-            "server",
-            "--url",
-            f"{served.url}/mcp/flows/support",
-            "--suite",
-            "all",
-            "--expected-failures",
-            PROGRAMS / "conformance.yml",
-            cwd=tmp_path,
-        )
+        suite = ["server", "--url", f"{served.url}/mcp/flows/support", "--suite", "all"]
+        expected = ["--expected-failures", PROGRAMS / "conformance.yml"]
+        printed = run(newest_node(), MODULES / ".bin" / "conformance", *suite, *expected, cwd=tmp_path)
 
     assert "9 passed" in printed

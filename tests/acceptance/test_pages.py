@@ -132,9 +132,7 @@ class TestOnePageAtATime:
         assert any("I am allergic to peanuts." in text for text in printed if text.startswith("score"))
 
     @pytest.mark.parametrize("page", [str(page.relative_to(ROOT)) for page in PAGES])
-    def test_the_page_runs_and_prints_what_it_says_and_once_more_if_it_has_python(
-        self, reader: Reader, page: str
-    ) -> None:
+    def test_the_page_runs_and_prints_what_it_says_twice_if_it_has_python(self, reader: Reader, page: str) -> None:
         reader.new_page()
         for _ in range(2 if any(block.language == "python" for block in runnable(ROOT / page)) else 1):
             read(reader, ROOT / page)

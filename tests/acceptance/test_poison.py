@@ -51,9 +51,7 @@ def command(stack: Topology, *words: str) -> str:
     return done.stdout
 
 
-def test_the_bad_message_is_the_one_dead_letter_and_its_neighbours_are_ingested(
-    stack: Topology, broken_worker: WorkerServer
-) -> None:
+def test_the_bad_message_alone_becomes_a_dead_letter(stack: Topology, broken_worker: WorkerServer) -> None:
     base = stack.base(threshold=3)
     stack.capture(DEADLY, *HARMLESS[:2], session="deadly")
     stack.capture(HARMLESS[2], NOT_A_NUMBER, *HARMLESS[3:], session="not a number")

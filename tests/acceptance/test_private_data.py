@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 import redis
+from harness import running
 from harness.stack import KEY, EmbeddedStack
 from harness.waiting import wait_until
 
@@ -45,12 +46,8 @@ def stack() -> Iterator[EmbeddedStack]:
         (directory / "data" / "memorybase.db").touch()
         for path in (directory / "data", directory / "data" / "logs", directory / "data" / "memorybase.db"):
             path.chmod(0o755 if path.is_dir() else 0o644)
-        stack = EmbeddedStack(directory)
-        try:
-            stack.start()
+        with running(EmbeddedStack(directory)) as stack:
             yield stack
-        finally:
-            stack.close()
 
 
 def seen_by_another_user(top: Path) -> list[str]:

@@ -133,39 +133,6 @@ def test_without_chroma_nothing_is_lost_and_search_says_so(stack: Topology) -> N
 
 
 @pytest.mark.slow
-def test_a_collection_deleted_in_chroma_is_restored_by_regenerate(stack: Topology) -> None:
-    base = stack.base("lost", threshold=5)
-    stack.capture(*numbered(5), flow="lost")
-    stack.wait_until_ingested(base, 5)
-    before = sorted(stack.stored(base))
-    stack.services.vectors.delete_collection(stack.ref(base).name)
-    found = stack.call("GET", f"/memories/{base}/mismatch")
-    assert (found["mismatch"], found["expected"], found["found"], found["missing"]) == (True, 5, 0, 5)
-    assert stack.status(base)["mismatch"] is True
-    stack.call("POST", f"/memories/{base}/regenerate", 202)
-    wait_until(lambda: stack.status(base)["status"] == "ready", PATIENCE, "the new generation serves")
-    assert sorted(stack.stored(base)) == before
-    stack.assert_exact(base, 5)
-    assert stack.call("GET", f"/memories/{base}/mismatch")["state"] == "ok"
-
-
-@pytest.mark.slow
-def test_search_answers_throughout_a_regenerate_of_a_healthy_base(stack: Topology) -> None:
-    base = stack.base("searched", threshold=300)
-    stack.capture("the harbour master is called Ines", *numbered(299), flow="searched")
-    stack.wait_until_ingested(base, 300)
-    stack.call("POST", f"/memories/{base}/regenerate", 202)
-    answers = []
-    while (status := stack.status(base))["status"] == "regenerating":
-        assert status["total_processed"] == 300
-        found = stack.call("POST", f"/memories/{base}/search", json={"query": "who is the harbour master?"})
-        answers.append(found["results"][0]["content"])
-    assert answers
-    assert all("Ines" in answer for answer in answers)
-    stack.assert_exact(base, 300)
-
-
-@pytest.mark.slow
 def test_a_base_deleted_while_a_job_runs_leaves_nothing(stack: Topology) -> None:
     base = stack.base("deleted", threshold=250)
     name = stack.ref(base).name

@@ -223,9 +223,7 @@ def test_a_worker_killed_just_after_a_commit_of_a_build_does_nothing_twice(stack
         wait_until(metadata_file(stack, base).exists, PATIENCE, "the metadata file is back")
 
 
-def test_an_api_killed_before_the_commit_of_a_regenerate_leaves_an_empty_collection_that_no_later_one_uses(
-    stack: Topology,
-) -> None:
+def test_an_api_killed_before_the_commit_leaves_a_collection_that_is_never_used(stack: Topology) -> None:
     base = ingested_base(stack, "api before")
     inserted = Change("generations", "NEW.state = 'building'", event="INSERT")
     with ThreadPoolExecutor(1) as caller, stack.gate(inserted.of(base)) as held:
@@ -265,9 +263,7 @@ def test_the_sweeper_notifies_a_build_whose_api_was_killed_between_commit_and_no
     assert_whole(stack, base)
 
 
-def test_another_sweeper_completes_what_a_killed_one_began_at_the_end_of_a_build(
-    stack: Topology,
-) -> None:
+def test_another_sweeper_completes_what_a_killed_one_began_at_the_end_of_a_build(stack: Topology) -> None:
     base = ingested_base(stack, "sweeper")
     build_without_its_last_step(stack, base)
     with Searcher(stack, base):

@@ -121,9 +121,7 @@ def ask_to_end(server: Server) -> subprocess.Popen[bytes]:
     return server._process
 
 
-def test_an_api_that_is_asked_to_end_answers_what_it_has_begun(
-    stack: Topology,
-) -> None:
+def test_an_api_that_is_asked_to_end_answers_what_it_has_begun(stack: Topology) -> None:
     base = stack.base("held", threshold=100)
     captured = Change("messages", "NEW.role = 'user'", event="INSERT")
 
@@ -181,54 +179,57 @@ def test_an_api_that_cannot_finish_in_time_asks_to_send_it_again(stack: Topology
     stack.call("DELETE", f"/memories/{base}", 202, 204)
 
 
-def test_a_worker_that_cannot_end_its_job_in_time_hands_it_back(stack: Topology, tmp_path: Path) -> None:
-    base = stack.base("endless", threshold=RUN_MESSAGES)
-    worker = stack.add(sabotaged(stack.settings, tmp_path / "endless", ENDLESS_MODEL))
-    stack.capture(*(f"note number {n} is about the harbour" for n in range(RUN_MESSAGES)), flow="endless")
+def capture_until_embedding(stack: Topology, base: str, flow: str) -> None:
+    stack.capture(*(f"note number {n} is about the harbour" for n in range(RUN_MESSAGES)), flow=flow)
     stack.wait_until_embedding(base)
 
-    assert ask_to_end(worker).wait(PATIENCE) == EXIT_SOFTWARE
 
+def assert_handed_back(stack: Topology, base: str, worker: Server) -> None:
     (job,) = stack.jobs(base)
     assert (job.state, job.lost_workers) == (JobState.QUEUED, 0)
     assert leases_of(stack, worker.pid) == []
+
+
+def assert_done_by_the_next(stack: Topology, base: str) -> None:
     next_one = stack.start_worker()
     stack.wait_until_ingested(base, RUN_MESSAGES)
     stack.assert_exact(base, RUN_MESSAGES)
     next_one.stop()
 
 
-def test_a_worker_that_is_drained_over_the_database_hands_its_job_back_and_an_idle_one_stops(
-    stack: Topology, tmp_path: Path
-) -> None:
+def test_a_worker_that_cannot_end_its_job_in_time_hands_it_back(stack: Topology, tmp_path: Path) -> None:
+    base = stack.base("endless", threshold=RUN_MESSAGES)
+    worker = stack.add(sabotaged(stack.settings, tmp_path / "endless", ENDLESS_MODEL))
+    capture_until_embedding(stack, base, "endless")
+
+    assert ask_to_end(worker).wait(PATIENCE) == EXIT_SOFTWARE
+
+    assert_handed_back(stack, base, worker)
+    assert_done_by_the_next(stack, base)
+
+
+def test_a_worker_drained_over_the_database_hands_its_job_back(stack: Topology, tmp_path: Path) -> None:
     base = stack.base("drained", threshold=RUN_MESSAGES)
     idle = stack.start_worker(flags=("-n", "idle@%h"))
     workers.request_drain(stack.services, f":{idle.pid}:")
     assert idle._process is not None
     assert idle._process.wait(PATIENCE) == 0
     busy = stack.add(sabotaged(stack.settings, tmp_path / "busy", ENDLESS_MODEL))
-    stack.capture(*(f"note number {n} is about the harbour" for n in range(RUN_MESSAGES)), flow="drained")
-    stack.wait_until_embedding(base)
+    capture_until_embedding(stack, base, "drained")
 
     name = workers.request_drain(stack.services, f":{busy.pid}:")
 
     assert busy._process is not None
     assert busy._process.wait(PATIENCE) == EXIT_SOFTWARE
-    (job,) = stack.jobs(base)
-    assert (job.state, job.lost_workers) == (JobState.QUEUED, 0)
-    assert leases_of(stack, busy.pid) == []
+    assert_handed_back(stack, base, busy)
     assert workers.find_worker(stack.services, name) is None
-    next_one = stack.start_worker()
-    stack.wait_until_ingested(base, RUN_MESSAGES)
-    stack.assert_exact(base, RUN_MESSAGES)
-    next_one.stop()
+    assert_done_by_the_next(stack, base)
 
 
 def test_a_worker_that_is_killed_while_it_drains_loses_nothing(stack: Topology, tmp_path: Path) -> None:
     base = stack.base("killed", threshold=RUN_MESSAGES)
     worker = stack.add(sabotaged(stack.settings, tmp_path / "killed", ENDLESS_MODEL.replace("= 1.0", "= 600.0")))
-    stack.capture(*(f"note number {n} is about the harbour" for n in range(RUN_MESSAGES)), flow="killed")
-    stack.wait_until_embedding(base)
+    capture_until_embedding(stack, base, "killed")
     name = workers.request_drain(stack.services, f":{worker.pid}:")
 
     def drains() -> bool:
@@ -242,10 +243,7 @@ def test_a_worker_that_is_killed_while_it_drains_loses_nothing(stack: Topology, 
 
     worker.kill()
 
-    next_one = stack.start_worker()
-    stack.wait_until_ingested(base, RUN_MESSAGES)
-    stack.assert_exact(base, RUN_MESSAGES)
-    next_one.stop()
+    assert_done_by_the_next(stack, base)
 
 
 def test_processes_that_are_replaced_under_load_lose_nothing_and_hand_over_at_once(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
 import sqlite3
 import subprocess
-import zipfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -16,7 +14,7 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
-from harness import exports
+from harness import running
 from harness.stack import KEY, NAMES, ROOT, EmbeddedStack, environment, memorybase, processes_of, run_memorybase
 from harness.waiting import wait_until
 from memorybase_client import AgentMemory, local_stack
@@ -32,12 +30,8 @@ RESTART_SECONDS = 120.0
 @pytest.fixture(scope="module")
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
     """A stack for tests that do not stop it."""
-    stack = EmbeddedStack(tmp_path_factory.mktemp("stack"))
-    try:
-        stack.start()
+    with running(EmbeddedStack(tmp_path_factory.mktemp("stack"))) as stack:
         yield stack
-    finally:
-        stack.close()
 
 
 @pytest.fixture
@@ -53,10 +47,8 @@ def own(tmp_path: Path) -> Iterator[EmbeddedStack]:
     """A stack for one test, not started yet."""
     stack = EmbeddedStack(tmp_path)
     stack.data.mkdir(mode=0o700)  # else the stack notes first that it takes rights from others
-    try:
+    with closing(stack):
         yield stack
-    finally:
-        stack.close()
 
 
 def alive(pid: int) -> bool:
@@ -94,9 +86,6 @@ class TestRunning:
             f"{warm.url}/health/live", headers={"X-Forwarded-Proto": "https"}, trust_env=False, timeout=60
         )
         assert "strict-transport-security" not in answer.headers
-
-    def test_threads_of_the_api_share_freed_memory(self, warm: EmbeddedStack) -> None:
-        assert psutil.Process(warm.child("api")).environ()["MALLOC_ARENA_MAX"] == "2"
 
     def test_other_commands_find_it_by_its_directory(self, warm: EmbeddedStack) -> None:
         result = run_memorybase("doctor", "--data-dir", str(warm.data))
@@ -161,20 +150,6 @@ class TestCommands:
         words = ("search", "a greyhound that steals", "--memory", "imported", "--url", warm.url, "--key", KEY)
         found = run_memorybase(*words)
         assert "Biscuit" in found.stdout.splitlines()[2], found.stdout + found.stderr  # after the turn before
-
-    def test_an_archive_of_another_system_is_ingested_and_searched(self, warm: EmbeddedStack, tmp_path: Path) -> None:
-        archive = tmp_path / "export.zip"
-        with zipfile.ZipFile(archive, "w") as opened:
-            opened.writestr("conversations.json", json.dumps(exports.chatgpt()))
-        words = ("import", str(archive), "--url", warm.url, "--key", KEY)
-        first, second = run_memorybase(*words), run_memorybase(*words)
-        ingested = "memory base chatgpt: 8 ingested, 0 dead letters"
-        for done, new in ((first, 9), (second, 0)):
-            counted, *notes = done.stdout.splitlines()
-            assert counted == f"1 flow, 2 sessions, 3 runs, 9 messages: {new} new, {9 - new} already there"
-            assert ingested in notes
-        words = ("search", "how much water", "--memory", "chatgpt", "--url", warm.url, "--key", KEY)
-        assert "flour" in run_memorybase(*words).stdout
 
     def test_an_error_for_an_unknown_memory_base_lists_the_existing_ones(self, warm: EmbeddedStack) -> None:
         result = run_memorybase("search", "q", "--memory", "missing", "--url", warm.url, "--key", KEY)
@@ -294,9 +269,7 @@ class TestEnding:
             assert starting.wait(60) == 0
         assert processes_of(own.data) == []
 
-    def test_clients_of_its_user_find_it_until_it_stops(
-        self, own: EmbeddedStack, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_clients_of_its_user_find_it(self, own: EmbeddedStack, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("MEMORYBASE_URL", "MEMORYBASE_API_KEY"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("XDG_STATE_HOME", str(own.state))

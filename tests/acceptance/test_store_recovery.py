@@ -102,9 +102,7 @@ def client(stack: EmbeddedStack) -> Iterator[Client]:
     client.close()
 
 
-def test_after_a_full_disk_everything_acknowledged_is_ingested_without_help(
-    stack: EmbeddedStack, client: Client
-) -> None:
+def test_after_a_full_disk_all_that_was_acknowledged_is_ingested(stack: EmbeddedStack, client: Client) -> None:
     for _ in range(10):
         assert client.capture()
     wait_until(client.has_ingested_everything, RECOVERY_SECONDS, "all is ingested before")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from harness import EmbeddedStack, wait_until
+from harness import EmbeddedStack, running, wait_until
 from harness.spans import Collector, Seen, ancestors
 from harness.stack import KEY
 
@@ -30,16 +30,11 @@ def collector() -> Iterator[Collector]:
 def stack(tmp_path: Path, collector: Collector) -> Iterator[EmbeddedStack]:
     made = EmbeddedStack(tmp_path)
     made.changes = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "MEMORYBASE_TRACE_STATEMENTS": "true"}
-    try:
-        made.start()
+    with running(made):
         yield made
-    finally:
-        made.close()
 
 
-def test_a_trace_goes_from_the_request_to_searchable_although_its_notification_is_lost(
-    stack: EmbeddedStack, collector: Collector
-) -> None:
+def test_a_trace_survives_the_loss_of_its_notification(stack: EmbeddedStack, collector: Collector) -> None:
     with httpx.Client(base_url=f"{stack.url}/v1", headers=HEADERS, timeout=30, trust_env=False) as client:
         client.put("/flows/f", json={"name": "f"}).raise_for_status()
         base = client.post("/memories", json={"name": "m", "flow_id": "f", "threshold": 1}).raise_for_status().json()
@@ -75,8 +70,7 @@ def test_a_trace_goes_from_the_request_to_searchable_although_its_notification_i
 def test_a_stack_works_and_ends_while_its_collector_is_away(tmp_path: Path) -> None:
     stack = EmbeddedStack(tmp_path)
     stack.changes = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}  # nobody listens there
-    try:
-        stack.start()
+    with running(stack):
         with httpx.Client(base_url=f"{stack.url}/v1", headers=HEADERS, timeout=30, trust_env=False) as client:
             client.put("/flows/f", json={"name": "f"}).raise_for_status()
             client.post("/memories", json={"name": "m", "flow_id": "f", "threshold": 1}).raise_for_status()
@@ -86,5 +80,3 @@ def test_a_stack_works_and_ends_while_its_collector_is_away(tmp_path: Path) -> N
         stack.stop()
         assert stack.wait() == 0
         assert stack.output().count("Traceback") == 0
-    finally:
-        stack.close()

@@ -65,9 +65,7 @@ def notified(client: redis.Redis) -> Counter[UUID]:
     return Counter(UUID(json.loads(base64.b64decode(json.loads(raw)["body"]))[1]["job_id"]) for raw in waiting)
 
 
-def test_two_sweepers_share_the_work_and_one_that_hangs_does_not_delay_the_other(
-    stack: Topology, tmp_path: Path
-) -> None:
+def test_two_sweepers_share_the_work_and_one_that_hangs_delays_nobody(stack: Topology, tmp_path: Path) -> None:
     sweepers = [stack.sweeper, SweeperServer(stack.services)]
     for number, sweeper in enumerate(sweepers):
         sweeper.log = tmp_path / f"sweeper-{number}.log"

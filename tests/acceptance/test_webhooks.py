@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from harness import running
 from harness.receiver import Received, Receiver, receiving
 from harness.stack import KEY, EmbeddedStack
 from harness.waiting import wait_until
@@ -28,18 +29,13 @@ PATIENCE = 180.0
 @pytest.fixture
 def stack(tmp_path: Path) -> Iterator[EmbeddedStack]:
     stack = EmbeddedStack(tmp_path)
-    stack.changes = {
-        "MEMORYBASE_WEBHOOK_ALLOWED_NETWORKS": '["127.0.0.0/8"]',
-    }
+    stack.changes = {"MEMORYBASE_WEBHOOK_ALLOWED_NETWORKS": '["127.0.0.0/8"]'}
     stack.values = {
         "memorybase.features.webhooks.sender.TIMEOUT_SECONDS": 2,
         "memorybase.features.webhooks.sender.BACKOFF_SECONDS": 0.2,
     }
-    try:
-        stack.start()
+    with running(stack):
         yield stack
-    finally:
-        stack.close()
 
 
 class Faulty:
@@ -50,9 +46,8 @@ class Faulty:
         self._mutex = threading.Lock()
         self._requests = 0
         self.seen: Counter[str] = Counter()  # requests by event
-        self.accepted: set[str] = (
-            set()
-        )  # events that were answered with 204, whether or not the sender lived to read it
+        # Events that were answered with 204, whether or not the sender lived to read it.
+        self.accepted: set[str] = set()
         self.end = threading.Event()
 
     def answer(self, request: Received, connection: socket.socket) -> int | None:

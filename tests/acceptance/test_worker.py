@@ -199,9 +199,7 @@ def test_a_stopped_worker_ends_its_job_first_and_removes_its_heartbeat(
     assert worker.heartbeat() is None
 
 
-def test_a_worker_without_its_default_model_runs_on_and_serves_bases_of_other_models(
-    stack: Topology, base: str, tmp_path: Path
-) -> None:
+def test_a_worker_without_its_default_model_serves_other_models(stack: Topology, base: str, tmp_path: Path) -> None:
     worker = stack.start_worker(changes={"MEMORYBASE_EMBEDDING_MODEL": str(tmp_path / "no-such-model")})
     assert "model_unavailable_at_start" in worker.log.read_text()
 

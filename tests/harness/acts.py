@@ -1,11 +1,17 @@
-"""What many tests begin with: a session with so many messages, ingested, and an edit of one."""
+"""What many tests do: fill a session, edit a message, work with one worker, and die of a text."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
-from harness.world import World
+from harness.doubles import AtOnce
+from harness.world import WORKER, WorkerKilled, World
+from memorybase import errors
+from memorybase.ingestion import job_runner
+from memorybase.services import JobMessage
 from memorybase.sessions import edits
+from memorybase.vectors.store import VectorRecord
 
 
 def texts(count: int, start: int = 0) -> list[str]:
@@ -22,3 +28,24 @@ def filled(world: World, count: int = 5, session_id: str = "s") -> UUID:
 
 def edit(world: World, message_id: UUID, content: str) -> list[UUID]:
     return edits.edit_message(world.services, world.user_id, message_id, {"content": content})
+
+
+def run_batch(world: World) -> None:
+    """One worker, from the first notification until nothing waits."""
+
+    def run(message: JobMessage) -> job_runner.JobOutcome:
+        return job_runner.run_jobs(world.services, message, owner=WORKER, may_continue=lambda: True, new_thread=AtOnce)
+
+    world.queue.drain(run)
+
+
+def die_of_poison(texts: Sequence[str]) -> None:
+    """A hook of the embedder."""
+    if any("poison" in text for text in texts):
+        raise WorkerKilled
+
+
+def refuse_poison(_: object, records: Sequence[VectorRecord]) -> None:
+    """A hook of the vector store."""
+    if any("poison" in record.text for record in records):
+        raise errors.VectorRejected(status=413)

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any, Protocol, Self, TypeVar
@@ -19,6 +19,7 @@ from typing import IO, Any, Protocol, Self, TypeVar
 from harness.namespace import Namespace
 from harness.waiting import wait_until
 
+ROOT = Path(__file__).parents[2]
 START_SECONDS = 120.0  # a loaded machine takes its time
 STOP_SECONDS = 60.0
 # Below the range that the kernel takes outgoing ports from, so that none steals it while the server is down; and apart
@@ -44,6 +45,16 @@ def running(started: AnyStarted) -> Iterator[AnyStarted]:
         yield started
     finally:
         started.close()
+
+
+def run(*command: object, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> str:
+    """What the command prints, on either output; it must succeed."""
+    words, variables = [str(part) for part in command], {**os.environ, **(env or {})}
+    done = subprocess.run(
+        words, cwd=cwd, env=variables, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
 
 
 class Server(ABC):

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
 import sqlalchemy as sa
+from sqlalchemy.sql.selectable import TypedReturnsRows
 
 from harness.doubles import AtOnce, FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 from harness.tables import LentDatabase, give_back, lend
@@ -53,6 +54,7 @@ from memorybase.vectors import chunk_ids
 from memorybase.vectors.store import CollectionRef
 
 WORKER = "test-worker"
+T = TypeVar("T")
 
 # No test waits for a deletion, and no pause of a busy machine reaches the next attempt of a job: tests pass this time
 # by what is stored.
@@ -219,8 +221,20 @@ class World:
         return {i for page in self.services.vectors.iter_ids(self.ref(base_id)) for i in page}
 
     def _all(self, table: type[Any], base_id: UUID) -> list[Any]:
+        return self.scalars(sa.select(table).where(table.memory_base_id == base_id))
+
+    def scalar(self, statement: TypedReturnsRows[T]) -> T | None:
         with self.services.database.reading() as db:
-            return list(db.scalars(sa.select(table).where(table.memory_base_id == base_id)))
+            return db.scalar(statement)
+
+    def scalars(self, statement: TypedReturnsRows[T]) -> list[T]:
+        with self.services.database.reading() as db:
+            return list(db.scalars(statement))
+
+    def execute(self, statement: sa.Executable) -> None:
+        """Change what is stored, in a transaction of its own."""
+        with self.services.database.transaction() as db:
+            db.execute(statement)
 
     def assert_exact(self, base_id: UUID) -> None:
         """At rest: messages, ledger, store and counters agree, id by id."""
@@ -249,6 +263,19 @@ class World:
             assert row.total_chunks == sum(e.chunks for e in own)
         with self.services.database.reading() as db:
             assert token_vectors.count_missing_by_session(db, [row.id for row in rows.values()]) == {}
+
+    def rest(self, times: int = 4) -> None:
+        """Work until nothing is left, through leases, backoffs and audits."""
+        for _ in range(times):
+            self.settle()
+            self.pass_time(121)
+        self.settle()
+
+    def assert_settled(self, base_id: UUID, *, serving: int | None = None) -> None:
+        """Settle; then everything is ingested, by this generation."""
+        self.settle()
+        assert serving in (None, self.base(base_id).serving)
+        self.assert_all_ingested(base_id)
 
     def assert_all_ingested(self, base_id: UUID) -> None:
         """Exact, and nothing waits."""

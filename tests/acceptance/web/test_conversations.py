@@ -7,7 +7,7 @@ from collections.abc import Callable
 from uuid import uuid4
 
 import pytest
-from harness.browser import IN_EVERY_LOOK, NARROW, Reader
+from harness.browser import NARROW, Reader
 from harness.waiting import wait_until
 from memorybase_client import Client
 from memorybase_client.errors import NotFound
@@ -111,25 +111,15 @@ class TestList:
         opened.page.get_by_role("link", name="<u>person</u>").click()
         expect(opened.page.get_by_role("heading", name="<u>person</u>", level=1)).to_be_visible()
 
-    @IN_EVERY_LOOK
-    def test_every_view_is_accessible_and_fits(self, window: Window, flow: str, width: int, *, dark: bool) -> None:
-        opened = window(width=width, dark=dark)
-        for path in (
-            f"/conversations?flow={flow}",
-            f"/conversations?tab=runs&flow={flow}",
-            f"/conversations?tab=people&flow={flow}",
-            "/conversations?q=nothinglikethis",
-            f"/person?id={flow}-person-0",
-        ):
-            opened.open(path)
-            assert opened.findings() == [], path
-            assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
-            if width == NARROW and "nothing" not in path:
-                shown = opened.page.locator("thead").first.locator("th:visible")
-                assert shown.count() <= 4, path  # a checkbox and three columns
-                for box in (heading.bounding_box() for heading in shown.all()):  # a card hides what is beyond its edge
-                    assert box is not None, path
-                    assert box["x"] + box["width"] <= width, path
+    @pytest.mark.parametrize("view", ["conversations?", "conversations?tab=runs&", "conversations?tab=people&"])
+    def test_a_card_on_a_phone_cuts_no_column(self, window: Window, flow: str, view: str) -> None:
+        opened = window(width=NARROW, dark=True)
+        opened.open(f"/{view}flow={flow}")
+        shown = opened.page.locator("thead").first.locator("th:visible")
+        assert shown.count() <= 4  # a checkbox and three columns
+        for box in (heading.bounding_box() for heading in shown.all()):  # a card hides what is beyond its edge
+            assert box is not None
+            assert box["x"] + box["width"] <= NARROW
 
 
 class TestManyAtOnce:
@@ -170,21 +160,9 @@ class TestManyAtOnce:
         expect(page.locator("tbody tr")).to_have_count(5)
         wait_until(lambda: len(list(client.list_sessions(flow_id=flow))) == 5, 90, "the session is deleted")
 
-    def test_a_key_that_may_only_read_sees_no_actions(self, window: Window, flow: str, read_key: str) -> None:
-        opened = window(key=read_key)
-        opened.open(f"/conversations?flow={flow}")
-        page = opened.page
-        expect(page.get_by_text("This key may read.")).to_be_visible()
-        expect(page.get_by_role("checkbox")).to_have_count(0)
-        opened.open(f"/person?id={flow}-person-0")
-        expect(page.get_by_role("button", name="Erase")).to_have_count(0)
-        expect(page.get_by_role("link", name="Export")).to_be_visible()
-
 
 class TestPerson:
-    def test_what_is_stored_is_exported_and_erased_with_a_receipt(
-        self, window: Window, flow: str, client: Client
-    ) -> None:
+    def test_an_end_user_is_exported_and_erased_with_a_receipt(self, window: Window, flow: str, client: Client) -> None:
         person = f"{flow}-person-0"
         opened = window()
         opened.open(f"/conversations?tab=people&flow={flow}")

@@ -116,13 +116,3 @@ def test_an_edit_shows_its_difference_and_stays_in_the_history(window: Callable[
     expect(page.locator(".changes")).to_contain_text("It was cut off.")
     expect(page.locator(".changes del")).to_have_text("shore power")
     assert reader.findings() == []
-
-
-def test_a_key_that_may_read_sees_no_action(window: Callable[..., Reader], memory: Any, read_key: str) -> None:
-    reader = window(key=read_key)
-    reader.open(f"/memories/{memory.id}?tab=messages")
-    expect(reader.page.get_by_text("This key may read.")).to_be_visible()
-    assert reader.page.get_by_role("checkbox").count() == 0
-    reader.page.get_by_role("link", name=TEXTS[0]).click()
-    expect(reader.page.get_by_role("heading", name="History")).to_be_visible()
-    assert reader.page.get_by_role("button", name="Save").count() == 0

@@ -33,9 +33,7 @@ def empty_stack(web_stack: EmbeddedStack, tmp_path_factory: pytest.TempPathFacto
         stack.close()
 
 
-def test_a_stranger_gets_from_empty_to_a_hit_and_removes_the_sample(
-    empty_stack: EmbeddedStack, browser: Browser, tmp_path: Path
-) -> None:
+def test_a_stranger_gets_from_empty_to_a_hit(empty_stack: EmbeddedStack, browser: Browser, tmp_path: Path) -> None:
     with reader(browser, empty_stack.url) as window:
         page = window.page
         window.sign_in(KEY)

@@ -9,7 +9,7 @@ from contextlib import closing
 from uuid import UUID, uuid4
 
 import pytest
-from harness.browser import IN_EVERY_LOOK, Reader
+from harness.browser import Reader
 from harness.chroma import delete_collections_of
 from harness.stack import EmbeddedStack
 from memorybase_client import Client
@@ -64,9 +64,7 @@ def test_messages_that_wait_for_a_person_are_synced_from_home(window: Window, cl
     client.delete_memory_base(memory)
 
 
-def test_lost_vectors_are_rebuilt_from_home(
-    window: Window, client: Client, web_stack: EmbeddedStack, name: str
-) -> None:
+def test_lost_vectors_are_rebuilt(window: Window, client: Client, web_stack: EmbeddedStack, name: str) -> None:
     memory = new_memory(client, name, threshold=2)
     client.capture_run(name, session_id="goran", messages=MESSAGES)
     client.wait_until_searchable(memory)
@@ -85,31 +83,4 @@ def test_lost_vectors_are_rebuilt_from_home(
     expect(page.get_by_text("The rebuild has started.", exact=False)).to_be_visible()
     expect(problem).to_have_count(0)
     expect(page.get_by_role("link", name=shown(name, "Ingested"))).to_be_visible()
-    client.delete_memory_base(memory)
-
-
-def test_a_key_that_may_read_sees_no_button(window: Window, client: Client, name: str, read_key: str) -> None:
-    memory = new_memory(client, name, auto_capture=False)
-    client.capture_run(name, session_id="goran", messages=MESSAGES)
-    opened = window(key=read_key)
-    opened.open("/")
-    problem = opened.page.get_by_role("listitem").filter(has_text=f"{name} is not being filled")
-    expect(problem.get_by_role("link", name="Details")).to_be_visible()
-    expect(problem.get_by_role("button")).to_have_count(0)
-    expect(opened.page.get_by_text("This key may read.", exact=False)).to_be_visible()
-    client.delete_memory_base(memory)
-
-
-@IN_EVERY_LOOK
-def test_home_is_accessible_and_fits(window: Window, client: Client, name: str, width: int, dark: bool) -> None:
-    memory = new_memory(client, name, auto_capture=False)
-    client.capture_run(name, session_id="goran", messages=MESSAGES)
-    opened = window(width=width, dark=dark)
-    for each in ("1h", "24h", "7d"):
-        opened.open(f"/?window={each}")
-        expect(opened.page.get_by_role("link", name={"1h": "1 h", "24h": "24 h", "7d": "7 d"}[each])).to_have_attribute(
-            "aria-current", "page"
-        )
-        assert opened.findings() == []
-        assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
     client.delete_memory_base(memory)

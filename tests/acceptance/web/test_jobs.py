@@ -31,9 +31,7 @@ def failed(client: Client, stack: EmbeddedStack, name: str, sessions: int) -> st
     return base
 
 
-def test_all_failures_are_retried_in_two_clicks_with_a_result_for_each(
-    window: Window, client: Client, web_stack: EmbeddedStack
-) -> None:
+def test_all_failures_are_retried_in_two_clicks(window: Window, client: Client, web_stack: EmbeddedStack) -> None:
     failed(client, web_stack, "another", 1)
     base = failed(client, web_stack, "seventy", 35)
     opened = window()

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 from harness import running
-from harness.browser import IN_EVERY_LOOK, Reader, reader
-from harness.buried import add_dead_letters
+from harness.browser import Reader, reader
 from harness.chroma import delete_collections_of
 from harness.constants import PATIENT
 from harness.stack import KEY, EmbeddedStack
@@ -220,31 +219,6 @@ def test_several_memories_are_synced_with_a_result_for_each(window: Window, clie
         expect(results.get_by_role("listitem").filter(has_text=name)).to_contain_text("being ingested")
 
 
-def test_a_key_that_may_read_sees_no_action(
-    window: Window, client: Client, web_stack: EmbeddedStack, read_key: str
-) -> None:
-    base = memory(client, "Read only", threshold=50)
-    add_dead_letters(web_stack, base, "question 0")
-    opened = window(key=read_key)
-    main = opened.page.locator("main")
-    for path in (
-        "/memories",
-        f"/memories/{base}",
-        f"/memories/{base}?tab=settings",
-        "/jobs",
-        "/jobs?tab=running",
-        "/settings/keys",
-        "/settings/usage",
-        "/settings/webhooks",
-        "/settings/knowledge",
-        "/settings/health",
-    ):
-        opened.open(path)
-        words = [each.inner_text() for each in main.locator("button:not([disabled])").all()]
-        assert set(words) <= {"Find", "Show", "Compare now"}, path
-        assert main.locator("input[type=checkbox]:not(fieldset[disabled] *)").count() == 0, path
-
-
 def test_an_open_menu_stays_open_while_its_part_changes(window: Window, client: Client) -> None:
     base = memory(client, "menu", threshold=100)
     page = (opened := window()).page
@@ -259,35 +233,6 @@ def test_an_open_menu_stays_open_while_its_part_changes(window: Window, client: 
     expect(waiting).to_contain_text("6")
     page.keyboard.press("Escape")
     expect(waiting).to_contain_text("7")
-
-
-@IN_EVERY_LOOK
-def test_the_pages_are_accessible(
-    window: Window, client: Client, web_stack: EmbeddedStack, width: int, dark: bool
-) -> None:
-    name = f"Accessible {width} {dark}"
-    base = memory(client, name)
-    client.wait_until_searchable(base)
-    add_dead_letters(web_stack, base, "question 1")
-    opened = window(width=width, dark=dark)
-    of_memory = [f"/memories/{base}", f"/memories/{base}?tab=settings", f"/jobs?memory={base}"]
-    hook = client.create_webhook(url=f"https://example.com/{40 * 'long-'}", event_types=["job.completed"]).id
-    of_all = [
-        "/memories",
-        "/jobs?tab=all",
-        "/settings/health",
-        "/settings/keys",
-        "/settings/usage",
-        "/settings/knowledge",
-        "/settings/webhooks",
-        f"/settings/webhooks/{hook}",
-    ]
-    for path in [*of_memory, *of_all]:
-        opened.open(path)
-        assert opened.findings() == [], path
-        fits = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-        assert opened.page.evaluate(fits), path
-    client.delete_webhook(hook)
 
 
 def test_facts_without_a_model_say_how_to_name_one(window: Window, client: Client) -> None:

@@ -111,13 +111,6 @@ class TestStates:
         expect(page.get_by_text(re.compile("Since .* 1 removed"))).to_be_hidden(timeout=PATIENCE * 1_000)
         expect(page.locator("[data-points='23']")).to_be_visible(timeout=PATIENCE * 1_000)
 
-    def test_a_key_that_may_read_sees_no_button(self, window: Window, client: Client, read_key: str) -> None:
-        base = memory(client, 20)
-        opened = window(key=read_key)
-        opened.open(path(base))
-        expect(opened.page.get_by_text("This key may read.").first).to_be_visible()
-        expect(opened.page.get_by_role("button", name="Compute the map")).to_have_count(0)
-
 
 class TestChoosing:
     def test_a_lasso_lists_what_is_inside(self, window: Window, mapped: str) -> None:

@@ -75,9 +75,7 @@ def window(signed_in: SignedIn, stack: EmbeddedStack) -> Iterator[Window]:
         assert [text for each in opened for text in each.console] == []
 
 
-def test_home_and_every_page_name_a_frozen_chroma(
-    window: Window, stack: EmbeddedStack, client: Client, harbour: str
-) -> None:
+def test_each_page_names_a_frozen_chroma(window: Window, stack: EmbeddedStack, client: Client, harbour: str) -> None:
     client.capture_run("harbour", session_id="t", messages=[{"role": "user", "content": "Which berth is free?"}])
     opened = window()
     page = opened.page
@@ -136,9 +134,7 @@ def test_with_a_frozen_store_the_map_shows_and_a_question_says_why_it_is_not_sea
         )
 
 
-def test_a_job_that_waits_for_a_frozen_worker_is_cancelled(
-    window: Window, stack: EmbeddedStack, client: Client
-) -> None:
+def test_a_job_of_a_frozen_worker_is_cancelled(window: Window, stack: EmbeddedStack, client: Client) -> None:
     client.put_flow("stopped", name="stopped")
     base = str(client.create_memory_base(name="Stopped", flow_id="stopped", threshold=1).id)
     opened = window()

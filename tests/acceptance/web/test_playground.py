@@ -303,13 +303,6 @@ class TestLabels:
         for side in (a, b):
             expect(side.locator(".verdict")).to_have_count(side.locator("li.hit").count())
 
-    def test_a_key_that_may_only_read_has_no_buttons(self, window: Window, read_key: str) -> None:
-        reader = window(key=read_key)
-        reader.open(ASKED + "&w.words=1.5")
-        expect(reader.page.locator("li.hit").first).to_be_visible()
-        expect(reader.page.locator(".verdict")).to_have_count(0)
-        expect(reader.page.get_by_role("button", name=re.compile("Save weights"))).to_have_count(0)
-
 
 class TestOldAddresses:
     def test_the_search_leads_here(self, window: Window, client: Client) -> None:

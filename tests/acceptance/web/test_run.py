@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from uuid import uuid4
 
 import pytest
-from harness.browser import IN_EVERY_LOOK, Reader
+from harness.browser import Reader
 from memorybase_client import Client
 from playwright.sync_api import expect
 
@@ -176,18 +176,3 @@ def test_an_unknown_run_says_so(window: Window, flow: str) -> None:
     assert answer.status == 404
     expect(reader.page.get_by_role("alert")).to_be_visible()
     reader.console.clear()  # the browser reports the status
-
-
-@IN_EVERY_LOOK
-def test_a_run_is_accessible_at_every_width(window: Window, client: Client, flow: str, width: int, dark: bool) -> None:
-    client.create_memory_base(name=f"Support {uuid4()}", flow_id=flow, threshold=50, capture="all")
-    client.create_memory_base(name=f"Answers {uuid4()}", flow_id=flow, threshold=50)
-    client.capture_run(flow, session_id="bea", messages=[said("assistant", BERTH)])
-    give(client, flow, "run-1")
-    client.capture_run(
-        flow, session_id="goran", run_id="run-1", messages=[said("user", QUESTION), said("assistant", BERTH)]
-    )
-    reader = window(width=width, dark=dark)
-    reader.open(address(flow, "run-1"))
-    assert reader.findings() == []
-    assert reader.page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")

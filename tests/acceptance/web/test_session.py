@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from uuid import uuid4
 
 import pytest
-from harness.browser import IN_EVERY_LOOK, Reader
+from harness.browser import Reader
 from harness.waiting import wait_until
 from memorybase_client import Client
 from playwright.sync_api import Page, expect
@@ -238,26 +238,3 @@ def scroll_until_all_is_there(page: Page, way: str, script: str) -> None:
         return page.locator(f".reach.{way}").count() == 0
 
     wait_until(is_there, 60, f"the {way} end")
-
-
-@IN_EVERY_LOOK
-def test_a_session_is_accessible_at_every_width(
-    window: Window, client: Client, flow: str, width: int, dark: bool
-) -> None:
-    client.create_memory_base(name=f"Support {uuid4()}", flow_id=flow, threshold=50, capture="all")
-    call = {"id": "call_1", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}
-    client.capture_run(
-        flow,
-        session_id="goran",
-        messages=[
-            said("user", "Which berth? " + 200 * "x"),
-            said("assistant", None, tool_calls=[call]),
-            said("tool", "12", tool_call_id="call_1"),
-            said("assistant", "Berth 12."),
-            said("system", "Be brief."),
-        ],
-    )
-    reader = window(width=width, dark=dark)
-    reader.open(address(flow, find="berth"))
-    assert reader.findings() == []
-    assert reader.page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")

@@ -100,13 +100,8 @@ KINDS = (
 )
 
 
-@pytest.mark.parametrize(
-    "delete",
-    [pytest.param(each, id=each.__name__) for each in KINDS],
-)
-def test_a_deletion_is_undone_by_ctrl_z(
-    window: Window, client: Client, delete: Callable[[Reader, Stored], None]
-) -> None:
+@pytest.mark.parametrize("delete", [pytest.param(each, id=each.__name__) for each in KINDS])
+def test_ctrl_z_undoes_a_deletion(window: Window, client: Client, delete: Callable[[Reader, Stored], None]) -> None:
     stored = Stored(client)
     before = stored.all()
     opened = window()

@@ -80,9 +80,7 @@ def test_the_job_that_holds_others_up_is_named_where_they_wait(
     expect(page.get_by_role("link", name="Running 0, queued 1")).to_be_visible()
 
 
-def test_a_long_message_that_gets_on_is_no_failure(
-    window: Window, web_stack: EmbeddedStack, memory: tuple[UUID, str]
-) -> None:
+def test_a_slow_message_is_no_failure(window: Window, web_stack: EmbeddedStack, memory: tuple[UUID, str]) -> None:
     base, name = memory
     hold(web_stack, base, total_chunks=3470, stored_chunks=1200)
     reader = window()

@@ -49,8 +49,7 @@ def key(world: World) -> Key:
 def kept(world: World, key: Key) -> dict[bytes, str]:
     """The stored tickets of this key."""
     mine = sa.select(WebTicket).where(WebTicket.key_id == key.principal.key_id)
-    with world.services.database.reading() as db:
-        return {ticket.token_hash: ticket.kind for ticket in db.scalars(mine)}
+    return {ticket.token_hash: ticket.kind for ticket in world.scalars(mine)}
 
 
 def signed_in(world: World, ticket: Ticket) -> bool:

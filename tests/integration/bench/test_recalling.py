@@ -27,20 +27,18 @@ SAID = (
     ("We moved the boat to berth twelve yesterday.", "Berth twelve is close to the crane."),
     ("The dentist moved my appointment to Friday.", "Friday it is."),
 )
+
+
+def session(number: int, said: str, answered: str) -> dict[str, Any]:
+    question = {"id": f"m{number}", "role": "user", "content": said}
+    messages = [question, {"id": f"a{number}", "role": "assistant", "content": answered}]
+    return {"session_id": f"s{number}", "start": f"2026-03-0{number + 1}T10:00:00+00:00", "messages": messages}
+
+
 HISTORY = {
     "about": "a made person",
     "today": "2026-03-10",
-    "sessions": [
-        {
-            "session_id": f"s{number}",
-            "start": f"2026-03-0{number + 1}T10:00:00+00:00",
-            "messages": [
-                {"id": f"m{number}", "role": "user", "content": said},
-                {"id": f"a{number}", "role": "assistant", "content": answered},
-            ],
-        }
-        for number, (said, answered) in enumerate(SAID)
-    ],
+    "sessions": [session(number, *pair) for number, pair in enumerate(SAID)],
     "questions": [
         {"kind": "about me", "question": "What is my grey cat called?", "answers": ["m0", "a0"], "pattern": "Minka"},
         {"kind": "number", "question": "Which berth is the boat moved to?", "answers": ["m1"], "pattern": "twelve"},
@@ -70,9 +68,7 @@ def client(api: Api, monkeypatch: pytest.MonkeyPatch) -> Client:
     return opened
 
 
-def test_a_history_is_asked_in_searches_and_contexts(
-    client: Client, file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_history_is_searched_and_recalled(client: Client, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     life = lives.read(file, datetime.now(UTC))
     report = lives.measure(client, [life], argparse.Namespace(budget=1_000, questions=True))
     everything = report["all"]
@@ -99,10 +95,7 @@ def test_scores_are_measured_on_a_history_and_the_evidence_is_fitted(api: Api, c
         }
     ]
     now = datetime.now(UTC)
-    found = [
-        corpora.read(file),
-        Corpus("other", [corpora.history("other", "other", other, now)]),
-    ]
+    found = [corpora.read(file), Corpus("other", [corpora.history("other", "other", other, now)])]
     assert [(corpus.name, corpus.people) for corpus in found] == [("life-9", False), ("other", False)]
     chosen = argparse.Namespace(each=1, large=0)
     report = scores.measure(Loaded(client), found, chosen, api.services)

@@ -75,7 +75,6 @@ def test_a_filled_store_goes_on(filled: tuple[World, UUID]) -> None:
     assert [row.session_id for row in waiting] == ["session-7"]
     world.say("session-3", "a kestrel above the quarry")
     world.flush(base)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     wanted = SearchRequest(memory_base_id=base, query="kestrel quarry")
     assert search.search(world.services, world.user_id, wanted).results[0].session_id == "session-3"

@@ -24,16 +24,8 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[3]
 PROJECT = ROOT / "clients" / "python"
 # What the Dockerfile copies.
-OF_THE_SERVER = (
-    "pyproject.toml",
-    "README.md",
-    "LICENSE",
-    "memorybase",
-    "worker",
-    "api",
-    "migrations",
-    "clients/python/src",
-)
+OF_THE_SERVER = ("pyproject.toml", "README.md", "LICENSE", "memorybase", "worker", "api", "migrations")
+OF_THE_SERVER += ("clients/python/src",)
 MAX_BYTES = 2_000_000
 # The client with SQLite and the models; httpx and pydantic alone load 450 modules.
 MAX_MODULES = 700

@@ -57,6 +57,12 @@ def served(api_settings: Settings) -> Iterator[Served]:
         yield opened
 
 
+def flush(client: Client, seconds: float = 20) -> int:
+    """How many captures wait after so long."""
+    assert client.outbox is not None
+    return client.outbox.flush(seconds)
+
+
 def said(text: str) -> list[dict[str, str]]:
     return [{"role": "user", "content": text}]
 
@@ -90,9 +96,7 @@ def serving(app: Any, port: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("kind", ["sync", "async"])
-def test_what_was_captured_without_a_server_is_delivered_in_order_once_it_runs(
-    kind: str, api: Api, folder: Path
-) -> None:
+def test_what_was_captured_without_a_server_is_delivered_in_order(kind: str, api: Api, folder: Path) -> None:
     port = unused_port()
     with connected(kind, f"http://127.0.0.1:{port}", api.secret, outbox=folder) as client:
         runs = [client.capture("f", session_id="s", messages=said(f"text {number}")) for number in range(20)]
@@ -136,8 +140,7 @@ def test_a_server_that_restarts_again_and_again_gets_every_capture_once(api: Api
                     client.capture("f", session_id="s", messages=said(f"{round_}.{number}"))
                 wait_until(lambda: stored_or_none(api), what="something is delivered")
         with serving(api.client.app, port):
-            assert client.outbox is not None
-            assert client.outbox.flush(20) == 0
+            assert flush(client) == 0
     assert stored(api) == [f"{round_}.{number}" for round_ in range(3) for number in range(10)]
 
 
@@ -150,8 +153,7 @@ def test_a_capture_whose_answer_was_lost_is_stored_once(served: Served, folder: 
     with cut as url, Client(url, served.api.secret, outbox=folder) as client:
         client.capture("f", session_id="s", messages=said("first"))
         client.capture("f", session_id="s", messages=said("second"))
-        assert client.outbox is not None
-        assert client.outbox.flush(20) == 0
+        assert flush(client) == 0
     assert stored(served.api) == ["first", "second"]
 
 
@@ -286,8 +288,7 @@ def test_what_a_model_was_given_is_delivered_and_a_refused_record_holds_nothing_
         client.record_memory("new", run_id="r", node_id="the agent/1", **use)
         client.record_memory("new", run_id="r", node_id="refused", **{**use, "sources": []})
         client.capture("new", session_id="s", run_id="r", messages=said("Where?"))
-        assert client.outbox is not None
-        assert client.outbox.flush(30) == 0
+        assert flush(client, 30) == 0
         assert client.outbox.refused() == []
         nodes = client.get_run_memory("new", "r").nodes
     assert [(each.node_id, each.messages[0]["content"]) for each in nodes] == [("the agent/1", "Berth 12.")]
@@ -296,9 +297,7 @@ def test_what_a_model_was_given_is_delivered_and_a_refused_record_holds_nothing_
 
 
 @each_row("kind", ["sync", "async"])
-def test_other_calls_of_a_flow_are_sent_in_their_order_and_kept_if_they_are_refused(
-    kind: str, served: Served, folder: Path
-) -> None:
+def test_other_calls_of_a_flow_are_sent_in_order_and_kept_if_refused(kind: str, served: Served, folder: Path) -> None:
     flow, said_once = f"calls, {kind}", [{"id": "m", "role": "user", "content": "Berth 12."}]
     with connected(kind, served.url, served.api.secret, outbox=folder / kind) as client:
         client.later(flow, lambda calls: calls.put_chat_memory(flow, "chat", name="c", chat_id="{{ chat_id }}"))
@@ -385,15 +384,8 @@ def shown_flow(name: str) -> dict[str, Any]:
 
 
 def test_an_existing_flow_keeps_its_name_if_something_else_is_missing(folder: Path) -> None:
-    flow = {
-        "id": str(uuid4()),
-        "external_id": "f",
-        "name": "Mine",
-        "created_at": "2026-01-01T00:00:00Z",
-        "retain_days": None,
-    }
     missing = refusal("404 Not Found", "not_found")
-    answers = [missing, http_answer("200 OK", json.dumps(flow).encode())]
+    answers = [missing, http_answer("200 OK", json.dumps(shown_flow("Mine")).encode())]
     with scripted(answers) as server, Client(server.url, "k", outbox=folder) as client:
         assert client.outbox is not None
         client.capture("f", session_id="s", messages=said("one"))
@@ -631,14 +623,7 @@ def path_of(request: bytes) -> str:
 
 def test_a_new_flow_gets_its_memory_base_also_if_the_server_goes_away_in_between(folder: Path) -> None:
     missing = refusal("404 Not Found", "not_found")
-    made = {
-        "id": str(uuid4()),
-        "external_id": "f",
-        "name": "f",
-        "created_at": "2026-01-01T00:00:00Z",
-        "retain_days": None,
-    }
-    flow = http_answer("201 Created", json.dumps(made).encode())
+    flow = http_answer("201 Created", json.dumps(shown_flow("f")).encode())
     away = refusal("503 Service Unavailable", "database_unavailable", retryable=True)
     taken = refusal("409 Conflict", "name_taken")
     with (
@@ -646,8 +631,7 @@ def test_a_new_flow_gets_its_memory_base_also_if_the_server_goes_away_in_between
         Client(server.url, "k", outbox=folder) as client,
     ):
         client.capture("f", session_id="s", messages=said("one"))
-        assert client.outbox is not None
-        assert client.outbox.flush(20) == 0
+        assert flush(client) == 0
         assert [path_of(each) for each in server.requests] == [
             "POST /v1/flows/f/runs",
             "GET /v1/flows/f",

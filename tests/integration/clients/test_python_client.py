@@ -21,25 +21,13 @@ from memorybase.settings import Settings
 PATIENCE = 60.0  # seconds that a read of an agent's memory may take
 KINDS = ("sync", "async")
 CHAT = "/flows/support/chat-memories/llm"
-JOB = {
-    "id": str(uuid4()),
-    "kind": "ingest",
-    "memory_base_id": str(uuid4()),
-    "memory_base_name": "m",
-    "session_id": "s",
-    "flow_id": str(uuid4()),
-    "state": "running",
-    "from_seq": 0,
-    "to_seq": 1,
-    "processed": 0,
-    "total": 1,
-    "attempts": 1,
-    "error": None,
-    "created_at": "2026-01-01T00:00:00Z",
-    "started_at": None,
-    "finished_at": None,
-}
+OF_JOB = {"memory_base_name": "m", "session_id": "s", "flow_id": str(uuid4()), "created_at": "2026-01-01T00:00:00Z"}
+JOB = OF_JOB | {"id": str(uuid4()), "kind": "ingest", "memory_base_id": str(uuid4()), "state": "running"}
+JOB |= {"from_seq": 0, "to_seq": 1, "processed": 0, "total": 1, "attempts": 1}
+JOB |= dict.fromkeys(("error", "started_at", "finished_at"))
 FLOW = {"id": str(uuid4()), "external_id": "f", "name": "f", "created_at": "2026-01-01T00:00:00Z", "retain_days": None}
+CAPTURED = {"run_id": str(uuid4()), "run_external_id": None, "session_id": "s", "created": True}
+CAPTURED |= {"messages": [], "ingestion": []}
 
 
 @pytest.fixture
@@ -357,15 +345,10 @@ def test_a_call_that_would_create_a_second_object_is_repeated_with_its_key(kind:
 
 
 def test_a_caller_may_choose_the_key(kind: str) -> None:
-    done = {
-        "run_id": str(uuid4()),
-        "run_external_id": None,
-        "session_id": "s",
-        "created": True,
-        "messages": [],
-        "ingestion": [],
-    }
-    with scripted([found(FLOW), found(done), found(done)]) as server, connected(kind, server.url, "k") as client:
+    with (
+        scripted([found(FLOW), found(CAPTURED), found(CAPTURED)]) as server,
+        connected(kind, server.url, "k") as client,
+    ):
         client.create_flow(name="n", idempotency_key="mine")
         client.capture_run("f", session_id="s", messages=said("one"), idempotency_key="mine too")
         client.capture_run("f", session_id="s", messages=said("one"))
@@ -406,16 +389,10 @@ def test_what_was_done_although_its_answer_was_lost_is_not_done_again(kind: str,
 
 @pytest.mark.usefixtures("pauses")
 def test_a_repeated_capture_has_the_ids_of_the_first(kind: str) -> None:
-    done = {
-        "run_id": str(uuid4()),
-        "run_external_id": None,
-        "session_id": "s",
-        "created": True,
-        "messages": [],
-        "ingestion": [],
-        "of_a_newer_server": 1,
-    }
-    with scripted([b"", found(done)]) as server, connected(kind, server.url, "k") as client:
+    with (
+        scripted([b"", found(CAPTURED | {"of_a_newer_server": 1})]) as server,
+        connected(kind, server.url, "k") as client,
+    ):
         answer = client.capture_run("f", session_id="s", messages=said("one"))
     first, second = (json.loads(request.partition(b"\r\n\r\n")[2]) for request in server.requests)
     assert first == second

@@ -117,9 +117,7 @@ def test_recall_stays_with_the_sessions_end_user(world: World, base: UUID) -> No
         context(world, end_user_id="mallory", **query)
 
 
-def test_without_an_end_user_recall_stays_within_the_session_unless_the_scope_is_the_flow(
-    world: World, base: UUID
-) -> None:
+def test_without_an_end_user_recall_stays_within_the_session_or_a_scope(world: World, base: UUID) -> None:
     converse(world, "anonymous", "My cat is Kitty.", "Kitty is a cat.", *(f"and {n}" for n in range(40)))
     world.settle()
     narrow = {"query": "Which cat?", "preset": WINDOW, "token_budget": 2_000}
@@ -329,9 +327,7 @@ def test_top_k_bounds_memories_and_without_it_neighboring_turns_are_added(world:
     assert caught.value.field == "top_k"
 
 
-def test_a_context_is_read_in_one_snapshot_and_rendered_once(
-    world: World, base: UUID, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_context_is_one_snapshot_rendered_once(world: World, base: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
     converse(world, "now", *(f"Something else, number {n}. {'x' * 200}" for n in range(100)), end_user_id="eve")
     context(world)  # requests the summary
     begun, rendered, render = list[sa.Connection](), list[Draft](), Draft.view

@@ -148,8 +148,7 @@ def of_the_sample() -> list[tuple[str, str]]:
 def test_a_context_recalls_what_is_asked_about_the_sample_data(real: World, subtests: pytest.Subtests) -> None:
     world = real.of_user(real.new_user(), sample.FLOW)
     sample.load(world.services, world.user_id)
-    with world.services.database.reading() as db:
-        (base_id,) = db.scalars(sa.select(MemoryBase.id).where(MemoryBase.flow_id == world.flow_id))
+    (base_id,) = world.scalars(sa.select(MemoryBase.id).where(MemoryBase.flow_id == world.flow_id))
     for state in STATES:
         if state == "ingested":
             ingest(world, base_id)

@@ -49,9 +49,7 @@ def test_a_thread_in_the_database_matches_that_of_the_records_in_memory(
 
 
 @each_row("max_tokens", [0, 10, 95, 250, 100_000])
-def test_a_view_of_a_tail_matches_that_of_the_whole_thread(
-    world: World, monkeypatch: pytest.MonkeyPatch, max_tokens: int
-) -> None:
+def test_a_view_of_a_tail_is_the_whole_threads(world: World, monkeypatch: pytest.MonkeyPatch, max_tokens: int) -> None:
     world = world.for_new_user()
     monkeypatch.setattr(session_reader, "FIRST_PAGE", 2)
     for turn in range(12):

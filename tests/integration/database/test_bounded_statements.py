@@ -34,8 +34,7 @@ def filled(world: World) -> UUID:
     world.embedder.reject("poison")
     for number in range(SESSIONS):
         world.say(f"s{number}", "a message", "poison")
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     return base
 
 
@@ -110,9 +109,7 @@ class TestDeletion:
         assert max(gone) <= PAGE
         world.assert_all_ingested(base)
 
-    def test_a_page_deleted_by_another_process_does_not_end_the_deletion(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_page_deleted_by_another_does_not_end_it(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = filled(world)
         real = memory_bases.delete_rows_of_base
         limits = iter([0])
@@ -149,8 +146,7 @@ class TestBuilds:
         for row in built:
             assert (row.cursor_seq, row.target_seq, row.build_seq) == (0, before[row.session_id].cursor_seq, 2)
             assert row.cursor_id is row.lease_until is row.audit_at is row.job_cap is None
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
         assert world.base(base).serving == 2
 
     def test_a_build_is_abandoned_with_one_statement(self, world: World) -> None:
@@ -161,17 +157,14 @@ class TestBuilds:
         with rows_written_by_one(world) as written:
             regeneration.cancel_job(world.services, world.user_id, begun.jobs[0].id)
         assert len(written) == 1
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
         serving = {row.session_id: row for row in world.rows(base) if row.generation == 1}
         assert len(serving) == SESSIONS + 1
         assert serving["s0"].cursor_seq == 4
 
 
 class TestFlushes:
-    def test_a_flush_locks_no_session_without_pending_messages(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_flush_locks_pending_sessions_alone(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = filled(world)
         for name in ("s3", "s7", "new"):
             world.say(name, "below the threshold")
@@ -196,12 +189,9 @@ class TestFlushes:
         for number in range(SESSIONS):
             world.say(f"s{number}", "pending")
         assert len(world.flush(base).jobs) == SESSIONS
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
 
-    def test_a_flush_leaves_the_jobs_of_most_sessions_to_the_sweeper(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_flush_leaves_most_jobs_to_the_sweeper(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(flush, "FLUSH_PAGE", 2)
         monkeypatch.setattr(flush, "DEFERRED_PAGE", 3)
         monkeypatch.setattr(flush, "MAX_JOBS", 2)
@@ -223,8 +213,7 @@ class TestFlushes:
         assert again.deferred == len(names) - 5
         world.settle()
         assert [job.session_id for job in world.flush(base).jobs] == [busy]
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
 
 
 MANY = 70_000  # more parameters than PostgreSQL takes, or SQLite as it is built by default
@@ -270,8 +259,7 @@ class TestParameters:
         monkeypatch.setattr(ledger, "messages_to_write", count)
         with world.services.database.transaction() as db:
             assert cursors.request_audit(db, progress_id, clock.now(db))
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
         assert asked_for == [4, 4, 2]
         world.close()
 

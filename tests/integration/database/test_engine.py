@@ -67,9 +67,7 @@ class TestBrokenConnections:
         made.dispose()
         other.dispose()
 
-    def test_an_idle_broken_connection_is_replaced_before_use(
-        self, cut: Database, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_an_idle_broken_connection_is_replaced(self, cut: Database, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(postgresql, "PING_AFTER_SECONDS", 0.0)
         cut.ping()
 

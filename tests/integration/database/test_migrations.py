@@ -206,9 +206,7 @@ def test_a_failed_migration_changes_nothing(database_url: str, database: Databas
     assert migrate.current(database_url) is None
 
 
-def test_a_migration_waits_for_a_locked_table_only_until_its_timeout(
-    postgres_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_migration_waits_for_a_lock_until_its_timeout(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrate, "LOCK_TIMEOUT_SECONDS", 0.2)
     migrate.upgrade(postgres_url)
     database = Database(postgres_url)

@@ -76,8 +76,7 @@ def test_many_clients_capture_ingest_and_search_over_few_connections(world: Worl
         for future in [pool.submit(write, number) for number in range(WRITERS)]:
             future.result()
     world.pass_time(3_600)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     for mode in ("dense", "keyword", "hybrid"):
         request = SearchRequest(memory_base_id=base, query="boat 3 4", mode=mode)
         assert search(world.services, world.user_id, request).results, mode
@@ -106,9 +105,7 @@ def test_the_timeouts_of_the_role_apply(url: str) -> None:
         assert database.missing_timeouts() == []
 
 
-def test_the_doctor_names_timeouts_without_effect(
-    postgres_server: PostgresServer, pgbouncer: PgBouncerServer, tmp_path: Path
-) -> None:
+def test_the_doctor_names_timeouts(postgres_server: PostgresServer, pgbouncer: PgBouncerServer, tmp_path: Path) -> None:
     name = postgres_server.create_database()
     settings = Settings(data_dir=tmp_path, database_url=pgbouncer.url(name, prepared_statements="off"))
     (check,) = [each for each in doctor.CHECKS if each.name == "timeouts"]

@@ -43,17 +43,9 @@ pytestmark = pytest.mark.slow
 LARGE = {"messages", "sessions", "runs", "postings", "ledger", "session_progress", "token_vectors", "ingestion_jobs"}
 # Partial indexes that have as many rows as there is work: reading all of one is cheap.
 SMALL = {
-    "ix_session_progress_due",
-    "ix_session_progress_dirty",
-    "ix_session_progress_unbuilt",
-    "ix_sessions_behind",
-    "ix_sessions_deleted",
-    "ix_sessions_unpacked",
-    "ix_ingestion_jobs_queued",
-    "ix_ingestion_jobs_order",
-    "ix_ingestion_jobs_running",
-    "ix_ingestion_jobs_last",
-    "ix_ingestion_jobs_failed",
+    *(f"ix_session_progress_{name}" for name in ("due", "dirty", "unbuilt")),
+    *(f"ix_sessions_{name}" for name in ("behind", "deleted", "unpacked")),
+    *(f"ix_ingestion_jobs_{name}" for name in ("queued", "order", "running", "last", "failed")),
     "uq_ingestion_jobs_active",
 }
 
@@ -64,17 +56,27 @@ def sent_by(world: World) -> AbstractContextManager[list[Statement]]:
 
 def steps(world: World, statement: str, parameters: Any) -> list[str]:
     """The steps of the plan that read a large table otherwise than by an index, or prepare for that."""
-    with world.services.database.engine.connect() as connection:
-        if world.services.database.is_sqlite:
-            plan = [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
-            return [step for step in plan if _is_whole(step)]
-        # The file is small: a row costs what it would if 13 of them were in a page.
-        connection.exec_driver_sql("SET LOCAL cpu_tuple_cost = 0.09")
-        explained = connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {statement}", parameters).scalar_one()
-        connection.rollback()
-    nodes = list(_nodes(explained[0]["Plan"]))
+    if world.services.database.is_sqlite:
+        return [step for step in plan_of(world, statement, parameters) if _is_whole(step)]
+    nodes = _nodes(explained(world, statement, parameters))
     whole = [node for node in nodes if node["Node Type"] == "Seq Scan" and node["Relation Name"] in LARGE]
     return [json.dumps({name: node[name] for name in ("Node Type", "Relation Name")}) for node in whole]
+
+
+def explained(world: World, statement: str, parameters: Any) -> dict[str, Any]:
+    """The plan of PostgreSQL. The file is small: a row costs what it would if 13 of them were in a page."""
+    with world.services.database.engine.connect() as connection:
+        connection.exec_driver_sql("SET LOCAL cpu_tuple_cost = 0.09")
+        found = connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {statement}", parameters).scalar_one()
+        connection.rollback()
+    plan: dict[str, Any] = found[0]["Plan"]
+    return plan
+
+
+def plan_of(world: World, statement: str, parameters: Any) -> list[str]:
+    """The plan of SQLite, step by step."""
+    with world.services.database.engine.connect() as connection:
+        return [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
 
 
 def _is_whole(step: str) -> bool:
@@ -235,11 +237,7 @@ def test_what_reads_many_rows_is_known(large: tuple[World, UUID]) -> None:
 
 def many_rows(world: World, statement: str, parameters: Any) -> dict[str, int]:
     """Large tables from which the plan reads more than MANY rows, and how many."""
-    with world.services.database.engine.connect() as connection:
-        connection.exec_driver_sql("SET LOCAL cpu_tuple_cost = 0.09")
-        explained = connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {statement}", parameters).scalar_one()
-        connection.rollback()
-    read = _rows_read(explained[0]["Plan"], math.inf, 1)
+    read = _rows_read(explained(world, statement, parameters), math.inf, 1)
     return {table: int(rows) for table, rows in read if table in LARGE and rows > MANY}
 
 
@@ -271,14 +269,12 @@ def test_a_page_of_a_flows_messages_does_not_sort_all_of_them(large: tuple[World
         found = sessions.list_messages(world.services, world.user_id, wanted, PageRequest(size=5))
     assert len(found.items) == 5
     ((statement, parameters),) = [each for each in sent if "ORDER BY messages.captured_at" in each[0]]
-    with world.services.database.engine.connect() as connection:
-        if world.services.database.is_sqlite:
-            plan = [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
-            assert "USE TEMP B-TREE FOR ORDER BY" not in plan, plan
-        else:
-            explained = connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {statement}", parameters).scalar_one()
-            kinds = [node["Node Type"] for node in _nodes(explained[0]["Plan"])]
-            assert "Sort" not in kinds, kinds
+    if world.services.database.is_sqlite:
+        plan = plan_of(world, statement, parameters)
+        assert "USE TEMP B-TREE FOR ORDER BY" not in plan, plan
+    else:
+        kinds = [node["Node Type"] for node in _nodes(explained(world, statement, parameters))]
+        assert "Sort" not in kinds, kinds
 
 
 def test_pending_messages_are_read_session_by_session(large: tuple[World, UUID]) -> None:
@@ -287,19 +283,13 @@ def test_pending_messages_are_read_session_by_session(large: tuple[World, UUID])
     with sent_by(world) as sent:
         search.search(world.services, world.user_id, wanted)
     ((statement, parameters),) = [each for each in sent if "AS behind" in each[0]]
-    with world.services.database.engine.connect() as connection:
-        if world.services.database.is_sqlite:
-            plan = [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
-            reads = [step for step in plan if step.startswith(("SEARCH messages", "SCAN messages"))]
-        else:
-            explained = connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {statement}", parameters).scalar_one()
-            nodes = _nodes(explained[0]["Plan"])
-            conditions = ("Index Cond", "Recheck Cond")
-            reads = [
-                " ".join(node.get(name, "") for name in conditions)
-                for node in nodes
-                if node.get("Relation Name") == "messages"
-            ]
+    if world.services.database.is_sqlite:
+        plan = plan_of(world, statement, parameters)
+        reads = [step for step in plan if step.startswith(("SEARCH messages", "SCAN messages"))]
+    else:
+        nodes = _nodes(explained(world, statement, parameters))
+        of_messages = [node for node in nodes if node.get("Relation Name") == "messages"]
+        reads = [f"{node.get('Index Cond', '')} {node.get('Recheck Cond', '')}" for node in of_messages]
     assert reads
     assert all("session_uuid" in read or "id = " in read or "(id=?)" in read for read in reads), reads
 
@@ -320,16 +310,12 @@ class Step(NamedTuple):
 
 
 def reads(world: World, statement: str, parameters: Any) -> set[Step]:
-    with world.services.database.engine.connect() as connection:
-        if world.services.database.is_sqlite:
-            plan = [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
-            pattern = r"(?:SEARCH|SCAN) (\w+)(?: USING (?:COVERING )?(?:INDEX )?(\w+)(?: KEY)?(?: \((.*)\))?)?"
-            found = [Step(each[1], each[2], each[3] or "") for step in plan if (each := re.match(pattern, step))]
-        else:
-            connection.exec_driver_sql("SET LOCAL cpu_tuple_cost = 0.09")
-            explained = connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {statement}", parameters).scalar_one()
-            connection.rollback()
-            found = list(_steps(explained[0]["Plan"], ""))
+    if world.services.database.is_sqlite:
+        pattern = r"(?:SEARCH|SCAN) (\w+)(?: USING (?:COVERING )?(?:INDEX )?(\w+)(?: KEY)?(?: \((.*)\))?)?"
+        matches = [re.match(pattern, step) for step in plan_of(world, statement, parameters)]
+        found = [Step(each[1], each[2], each[3] or "") for each in matches if each]
+    else:
+        found = list(_steps(explained(world, statement, parameters), ""))
     return {step for step in found if step.table in Base.metadata.tables}
 
 
@@ -384,9 +370,7 @@ def sent_by_function(
 
 # A flow with few sessions is read by any of their indexes.
 @pytest.mark.parametrize("large", [(100, 1), None], ids=["million", "unknown"], indirect=True)
-def test_each_statement_of_a_search_looks_rows_up_as_is_written(
-    large: tuple[World, UUID], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_looks_rows_up_as_is_written(large: tuple[World, UUID], monkeypatch: pytest.MonkeyPatch) -> None:
     world, base = large
     monkeypatch.setattr(keyword_search, "POSTINGS_READ", 3)  # further positions are looked up for candidates
     pinned, edited, *_ = world.messages("session 2")

@@ -55,8 +55,7 @@ def world(archiving: PostgresServer, tmp_path: Path) -> Iterator[World]:
 def filled(world: World) -> UUID:
     base = world.new_base(threshold=1)
     world.say("s", *KEPT)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     return base
 
 
@@ -109,8 +108,7 @@ def test_a_server_goes_back_to_the_moment_before_a_mistake(archiving: PostgresSe
     assert done.action == "repair", "only what differs is repaired"
     world.assert_all_ingested(base)
     world.say("s", "captured after the recovery")
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_a_dump_is_restored_into_another_database(archiving: PostgresServer, world: World, tmp_path: Path) -> None:

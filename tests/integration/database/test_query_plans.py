@@ -57,32 +57,43 @@ def fill(world: World, session_id: str, count: int) -> None:
         run_id = uuid4()
         db.add(Run(id=run_id, flow_id=world.flow_id, session_uuid=conversation.id, created_at=now))
         db.flush()
+        first = conversation.first_position
         rows = [
-            {
-                "id": uuid4(),
-                "flow_id": world.flow_id,
-                "session_uuid": conversation.id,
-                "run_id": run_id,
-                "seq": seq,
-                "role": "assistant",
-                "is_output": seq % 2 == 0,
-                "is_dialogue": True,
-                "content": "text",
-                "files": [],
-                "meta": {},
-                "status": "completed",
-                "version": 1,
-                "text_bytes": 4,
-                "fingerprint": b"",
-                "timestamp": now,
-                "captured_at": now,
-                "position": conversation.first_position + seq,
-            }
+            message_row(world, conversation.id, run_id, seq, is_output=seq % 2 == 0, position=first + seq)
             for seq in range(1, count + 1)
         ]
-        db.execute(sa.insert(Message), rows)
+        db.execute(sa.insert(core(Message)), rows)
+    analyze(world)
+
+
+def analyze(world: World) -> None:
     with world.services.database.engine.connect() as connection:
         connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
+
+
+def insert(world: World, table: type[Any], rows: list[dict[str, Any]]) -> None:
+    """By the names of columns."""
+    with world.services.database.transaction() as db:
+        db.execute(sa.insert(core(table)), rows)
+
+
+def message_row(world: World, session: UUID, run: UUID, seq: int, **changes: Any) -> dict[str, Any]:
+    now = datetime.now(UTC)
+    of_session = {"flow_id": world.flow_id, "session_uuid": session, "run_id": run, "seq": seq, "position": seq}
+    said = {"role": "assistant", "is_output": True, "is_dialogue": True, "content": "text", "status": "completed"}
+    others = {"files": [], "metadata": {}, "version": 1, "text_bytes": 4, "fingerprint": b""}
+    return {"id": uuid4(), "timestamp": now, "captured_at": now, **of_session, **said, **others, **changes}
+
+
+def ledger_row(base: UUID, progress: UUID, message: UUID, at: datetime) -> dict[str, Any]:
+    counted = {"generation": 1, "version": 1, "chunks": 1, "ingested_at": at}
+    return {"progress_id": progress, "message_id": message, "memory_base_id": base, **counted}
+
+
+def plan_of(world: World, statement: str, parameters: Any) -> list[str]:
+    """SQLite's, step by step."""
+    with world.services.database.engine.connect() as connection:
+        return [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
 
 
 def sent_by(world: World) -> AbstractContextManager[list[Statement]]:
@@ -91,8 +102,7 @@ def sent_by(world: World) -> AbstractContextManager[list[Statement]]:
 
 def scans(world: World, statement: str, parameters: Any) -> list[str]:
     """Where SQLite would read a whole table, a session's messages from the first one on, or every job."""
-    with world.services.database.engine.connect() as connection:
-        plan = [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+    plan = plan_of(world, statement, parameters)
     whole = [step for step in plan if step.startswith("SCAN") and step.split()[1] in Base.metadata.tables]
     if "messages.seq >" in statement and not any("seq>" in step for step in plan):
         whole += plan
@@ -162,16 +172,14 @@ def test_ended_jobs_are_found_without_reading_those_that_stay(world: World) -> N
         old = world.jobs(base)[0].id
         at = clock.now(db) - timedelta(days=100)
         db.execute(sa.update(IngestionJob).where(IngestionJob.id == old).values(finished_at=at))
-    with world.services.database.engine.connect() as connection:
-        connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
+    analyze(world)
     with sent_by(world) as sent, world.services.database.transaction() as db:
         assert jobs.delete_ended(db, clock.now(db) - timedelta(days=90), limit=10) == 1
     (found,) = [each for each in sent if "ORDER BY ingestion_jobs.finished_at" in each[0]]
     if world.services.database.is_sqlite:
-        with world.services.database.engine.connect() as connection:
-            plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {found[0]}", found[1]).all()
-        assert "ix_ingestion_jobs_finished (finished_at>? AND finished_at<?)" in plan[0].detail
-        assert not any("TEMP B-TREE" in step.detail for step in plan)
+        plan = plan_of(world, *found)
+        assert "ix_ingestion_jobs_finished (finished_at>? AND finished_at<?)" in plan[0]
+        assert not any("TEMP B-TREE" in step for step in plan)
     else:
         assert rows_touched(world, *found) <= 10
 
@@ -202,8 +210,7 @@ def test_a_search_for_one_end_user_reads_only_their_messages(world: World, monke
         assert len(search.search(world.services, world.user_id, wanted).results) == 1
     ((statement, parameters),) = [each for each in sent if each[0].startswith("SELECT messages.id \nFROM messages")]
     if world.services.database.is_sqlite:
-        with world.services.database.engine.connect() as connection:
-            plan = [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+        plan = plan_of(world, statement, parameters)
         assert all("session_uuid=?" in step for step in plan), plan
     else:
         assert rows_touched(world, statement, parameters) <= 5
@@ -241,8 +248,7 @@ def test_a_keyword_search_reads_only_the_messages_at_its_positions(world: World)
     assert len(reading) == 2  # the candidates, and the turns before them
     for statement, parameters in reading:
         if world.services.database.is_sqlite:
-            with world.services.database.engine.connect() as connection:
-                plan = [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+            plan = plan_of(world, statement, parameters)
             assert any("SEARCH messages USING INDEX ix_messages_position" in step for step in plan), plan
         else:
             assert rows_touched(world, statement, parameters) <= 50, statement
@@ -278,8 +284,7 @@ def test_a_view_reads_only_the_messages_that_it_returns(world: World) -> None:
         assert 3 <= len(reading) <= 20
         for statement, parameters in reading:
             if world.services.database.is_sqlite:
-                with world.services.database.engine.connect() as connection:
-                    plan = [r.detail for r in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+                plan = plan_of(world, statement, parameters)
                 assert not any(step.startswith("SCAN") or "TEMP B-TREE" in step for step in plan), plan
             else:
                 # The session, the rows of the last page, and to each the one before it in its run.
@@ -304,23 +309,8 @@ def test_an_activity_reads_only_its_window(world: World) -> None:
         db.flush()
         db.execute(sa.update(Message).values(captured_at=long_ago))
         ids = db.scalars(sa.select(Message.id)).all()
-        db.execute(
-            sa.insert(LedgerEntry),
-            [
-                {
-                    "progress_id": row.id,
-                    "message_id": each,
-                    "memory_base_id": base,
-                    "generation": 1,
-                    "version": 1,
-                    "chunks": 1,
-                    "ingested_at": long_ago,
-                }
-                for each in ids
-            ],
-        )
-    with world.services.database.engine.connect() as connection:
-        connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
+        db.execute(sa.insert(LedgerEntry), [ledger_row(base, row.id, each, long_ago) for each in ids])
+    analyze(world)
     world.say("other", "one", "two")
     world.settle()
     with sent_by(world) as sent:
@@ -334,8 +324,7 @@ def test_an_activity_reads_only_its_window(world: World) -> None:
     for statement, parameters in reading:
         if world.services.database.is_sqlite:
             assert scans(world, statement, parameters) == [], statement
-            with world.services.database.engine.connect() as connection:
-                plan = str(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all())
+            plan = str(plan_of(world, statement, parameters))
             assert "captured_at>" in plan or "ingested_at>" in plan, plan
         else:
             assert rows_touched(world, statement, parameters) <= 10, statement
@@ -343,25 +332,14 @@ def test_an_activity_reads_only_its_window(world: World) -> None:
 
 def add_passed_sessions(world: World, flow_ids: list[UUID], count: int, at: datetime) -> list[UUID]:
     """As many sessions in each flow, marked as passed."""
+    counts = {"last_seq": 1, "passed_seq": 1, "documents": 0, "terms": 0, "metadata": {}}
+    times = {"created_at": at, "last_captured_at": at}
     rows = [
-        {
-            "id": uuid4(),
-            "flow_id": flow_id,
-            "session_id": f"passed {number}",
-            "first_position": number,
-            "last_seq": 1,
-            "passed_seq": 1,
-            "documents": 0,
-            "terms": 0,
-            "created_at": at,
-            "last_captured_at": at,
-            "metadata": {},
-        }
+        {"id": uuid4(), "flow_id": flow_id, "session_id": f"passed {n}", "first_position": n, **counts, **times}
         for flow_id in flow_ids
-        for number in range(count)
+        for n in range(count)
     ]
-    with world.services.database.transaction() as db:
-        db.execute(sa.insert(core(Session)), rows)
+    insert(world, Session, rows)
     return [row["id"] for row in rows]
 
 
@@ -369,14 +347,12 @@ def test_sessions_of_a_window_are_counted_in_the_index_of_latest_sessions(world:
     flow_ids = [world.new_flow() for _ in range(30)]
     since = datetime.now(UTC) - timedelta(days=1)
     add_passed_sessions(world, flow_ids, 100, since - timedelta(days=1))
-    with world.services.database.engine.connect() as connection:
-        connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
+    analyze(world)
     with sent_by(world) as sent, world.services.database.reading() as db:
         assert overview_queries.sessions_since(db, flow_ids, since) == {}
     ((statement, parameters),) = [each for each in sent if "FROM sessions" in each[0]]
     if world.services.database.is_sqlite:
-        with world.services.database.engine.connect() as connection:
-            plan = str(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all())
+        plan = str(plan_of(world, statement, parameters))
         assert "ix_sessions_recent (flow_id=? AND last_captured_at>?)" in plan, plan
     else:
         assert rows_touched(world, statement, parameters) <= 10, statement
@@ -386,15 +362,13 @@ def test_a_list_of_memory_bases_reads_only_the_sessions_that_are_behind(world: W
     world.new_base(threshold=1)
     add_passed_sessions(world, [world.flow_id], 3_000, datetime.now(UTC))
     world.say("behind", "one")
-    with world.services.database.engine.connect() as connection:
-        connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
+    analyze(world)
     with sent_by(world) as sent:
         page = memory_bases.list_memory_bases(world.services, world.user_id, paging.PageRequest())
     assert [(base.sessions, base.pending_messages) for base in page.items] == [(3_001, 1)]
     (reading,) = [each for each in sent if "sum(session_progress.total_processed)" in each[0]]
     if world.services.database.is_sqlite:
-        with world.services.database.engine.connect() as connection:
-            plan = [step.detail for step in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {reading[0]}", reading[1])]
+        plan = plan_of(world, *reading)
         assert len([step for step in plan if "sessions USING INDEX ix_sessions_behind" in step]) == 2, plan
         assert len([step for step in plan if "COVERING INDEX ix_session_progress_totals" in step]) == 2, plan
     else:
@@ -411,43 +385,21 @@ def test_messages_that_wait_are_read_session_by_session(world: World) -> None:
         for session in add_passed_sessions(world, [world.flow_id], sessions_, now)
     ]
     rows = [
-        {
-            "id": uuid4(),
-            "flow_id": world.flow_id,
-            "session_uuid": run["session_uuid"],
-            "run_id": run["id"],
-            "seq": seq,
-            "role": "assistant",
-            "is_output": True,
-            "is_dialogue": True,
-            "content": "text",
-            "files": [],
-            "metadata": {},
-            "status": "completed",
-            "version": 1,
-            "text_bytes": 4,
-            "fingerprint": b"",
-            "timestamp": now,
-            "captured_at": now,
-            "position": number * each + seq,
-        }
+        message_row(world, run["session_uuid"], run["id"], seq, position=number * each + seq)
         for number, run in enumerate(runs)
         for seq in range(1, each + 1)
     ]
-    with world.services.database.transaction() as db:
-        db.execute(sa.insert(core(Run)), runs)
-        db.execute(sa.insert(core(Message)), rows)
+    insert(world, Run, runs)
+    insert(world, Message, rows)
     for number in range(20):
         world.say(f"behind {number}", "one")
-    with world.services.database.engine.connect() as connection:
-        connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
+    analyze(world)
     with sent_by(world) as sent, world.services.database.reading() as db:
         found = overview_queries.waiting(db, [world.flow_id], now - timedelta(days=1))
     assert len(found) == 20
     (reading,) = [each for each in sent if "messages" in each[0]]
     if world.services.database.is_sqlite:
-        with world.services.database.engine.connect() as connection:
-            plan = [step.detail for step in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {reading[0]}", reading[1])]
+        plan = plan_of(world, *reading)
         (step,) = [step for step in plan if step.startswith(("SEARCH messages", "SCAN messages"))]
         assert "session_uuid=?" in step, step
     else:
@@ -461,8 +413,7 @@ def test_active_jobs_of_a_memory_base_are_found_without_its_ended_ones(world: Wo
     with world.services.database.transaction() as db:
         done = {column.name: getattr(world.jobs(base)[0], column.key) for column in IngestionJob.__table__.columns}
         db.execute(sa.insert(core(IngestionJob)), [{**done, "id": uuid4()} for _ in range(1_000)])
-    with world.services.database.engine.connect() as connection:
-        connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
+    analyze(world)
     with sent_by(world) as sent, world.services.database.reading() as db:
         wanted = job_lists.JobFilter(memory_base_id=base)
         job_lists.find_jobs(db, world.user_id, job_lists.JobAction.RETRY, wanted, clock.now(db), limit=10)
@@ -478,29 +429,14 @@ def test_an_overview_looks_up_the_latest_messages_in_the_ledger(world: World) ->
     world.say("s", "one", "two")
     world.settle()
     progress_id, now = world.row(base, "s").id, datetime.now(UTC)
-    held = [
-        {
-            "progress_id": progress_id,
-            "message_id": uuid4(),
-            "memory_base_id": base,
-            "generation": 1,
-            "version": 1,
-            "chunks": 1,
-            "ingested_at": now,
-        }
-        for _ in range(HISTORY)
-    ]
-    with world.services.database.transaction() as db:
-        db.execute(sa.insert(LedgerEntry), held)
-    with world.services.database.engine.connect() as connection:
-        connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
+    insert(world, LedgerEntry, [ledger_row(base, progress_id, uuid4(), now) for _ in range(HISTORY)])
+    analyze(world)
     with sent_by(world) as sent:
         seen = overview.compute(world.services, world.user_id, overview.Window.DAY)
     assert seen.delay_median_seconds is not None
     (reading,) = [each for each in sent if "ledger.ingested_at, memory_bases.created_at" in each[0]]
     if world.services.database.is_sqlite:
-        with world.services.database.engine.connect() as connection:
-            plan = str(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {reading[0]}", reading[1]).all())
+        plan = str(plan_of(world, *reading))
         assert "message_id=?" in plan, plan
     else:
         assert rows_touched(world, *reading) <= 50, reading[0]
@@ -545,8 +481,7 @@ def test_what_becomes_of_one_sessions_memory_uses_reads_no_others(world: World) 
     assert len(of_uses) >= 10
     for statement, parameters in of_uses:
         if world.services.database.is_sqlite:
-            with world.services.database.engine.connect() as connection:
-                plan = [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+            plan = plan_of(world, statement, parameters)
             whole = r"(SCAN memory_uses|SEARCH memory_uses .*\((flow_id=\?)?\)).*"
             assert not any(re.fullmatch(whole, step) for step in plan), (statement, plan)
         elif statement.startswith("SELECT"):
@@ -556,38 +491,13 @@ def test_what_becomes_of_one_sessions_memory_uses_reads_no_others(world: World) 
 def _fill_uses(world: World, count: int, each: int) -> None:
     """Sessions with uses, half of them of captured runs."""
     now = datetime.now(UTC)
-    names = [
-        {"session_id": f"session {n}", "end_user_id": f"person {n}", "flow_id": world.flow_id} for n in range(count)
-    ]
-    ids = {name["session_id"]: uuid4() for name in names}
-    runs = [(uuid4(), name) for name in names for _ in range(each)]
-    rows = {
-        Session: [
-            name
-            | {"id": ids[name["session_id"]], "last_seq": 0, "created_at": now, "last_captured_at": now, "metadata": {}}
-            for name in names
-        ],
-        Run: [
-            {"id": run_id, "flow_id": name["flow_id"], "session_uuid": ids[name["session_id"]], "created_at": now}
-            for run_id, name in runs[::2]
-        ],
-        MemoryUse: [
-            name
-            | {
-                "id": uuid4(),
-                "run_id": run_id,
-                "node_id": "llm",
-                "messages": [],
-                "sources": [],
-                "report": {},
-                "query": "which?",
-                "recorded_at": now,
-            }
-            for run_id, name in runs
-        ],
-    }
-    with world.services.database.transaction() as db:
-        for table, values in rows.items():
-            db.execute(sa.insert(core(table)), values)
-    with world.services.database.engine.connect() as connection:
-        connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
+    times = {"created_at": now, "last_captured_at": now}
+    used = {"node_id": "llm", "messages": [], "sources": [], "report": {}, "query": "which?", "recorded_at": now}
+    for number in range(count):
+        name = {"session_id": f"session {number}", "end_user_id": f"person {number}", "flow_id": world.flow_id}
+        session_id, runs = uuid4(), [uuid4() for _ in range(each)]
+        insert(world, Session, [name | {"id": session_id, "last_seq": 0, "metadata": {}, **times}])
+        captured = {"flow_id": world.flow_id, "session_uuid": session_id, "created_at": now}
+        insert(world, Run, [{"id": run_id, **captured} for run_id in runs[::2]])
+        insert(world, MemoryUse, [name | {"id": uuid4(), "run_id": run_id, **used} for run_id in runs])
+    analyze(world)

@@ -139,9 +139,7 @@ class TestOwnWrites:
             assert soon_on_standby(world.services.database)
             assert texts(world) == ["before", "after"]
 
-    def test_what_a_worker_ingested_is_found_while_the_standby_does_not_replay(
-        self, shared: Replicated, tmp_path: Path
-    ) -> None:
+    def test_what_a_worker_ingested_is_found_meanwhile(self, shared: Replicated, tmp_path: Path) -> None:
         with world_on(shared, tmp_path) as world:
             base = world.new_base(threshold=1)
             with paused(shared):

@@ -78,9 +78,7 @@ def test_of_two_renames_to_one_id_one_is_refused(api: Api, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("step", [(labels.caller_ids, "locate"), (labels.clock, "now")], ids=["found", "read"])
-def test_a_message_is_deleted_while_it_is_labelled(
-    api: Api, step: tuple[Any, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_message_is_deleted_meanwhile(api: Api, step: tuple[Any, str], monkeypatch: pytest.MonkeyPatch) -> None:
     (message,) = say(api, "a")
     once_after(monkeypatch, *step, lambda: api.call("DELETE", f"/messages/{message}"))
     body = {"message_id": message, "query": "a berth?", "right": True}

@@ -124,7 +124,6 @@ def altered_model(
     *,
     pooling: str = "mean_tokens",
     prompts: dict[str, str] | None = None,
-    default_prompt: str | None = None,
     normalize: bool = True,
 ) -> Path:
     folder = parent / name
@@ -136,14 +135,10 @@ def altered_model(
     (folder / "model.safetensors").symlink_to(WHEEL.folder / "model.safetensors")
     modules = json.loads((folder / "modules.json").read_text())
     (folder / "modules.json").write_text(json.dumps(modules if normalize else modules[:2]))
-    (folder / "1_Pooling" / "config.json").write_text(
-        json.dumps(
-            {"word_embedding_dimension": 384, "pooling_mode_mean_tokens": False} | {f"pooling_mode_{pooling}": True}
-        )
-    )
-    (folder / "config_sentence_transformers.json").write_text(
-        json.dumps({"prompts": prompts or {}, "default_prompt_name": default_prompt})
-    )
+    stated = {"word_embedding_dimension": 384, "pooling_mode_mean_tokens": False, f"pooling_mode_{pooling}": True}
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(stated))
+    own = {"prompts": prompts or {}, "default_prompt_name": None}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(own))
     return folder
 
 
@@ -222,14 +217,8 @@ def cosines(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[np
 
 def test_an_embedder_has_model_identity_and_dimension(embedder: Embedder) -> None:
     assert (embedder.model, embedder.dimension, embedder.max_tokens) == (DEFAULT_MODEL, 384, 254)
-    assert embedder.identity.partition("/")[2] == f"{DEFAULT_MODEL}/53aa5117"
-
-
-@pytest.mark.slow
-@pytest.mark.tools
-def test_backends_have_different_identities(onnx: Embedder, reference: Embedder) -> None:
-    assert onnx.identity == f"onnx-fp32/{DEFAULT_MODEL}/53aa5117"
-    assert reference.identity == f"sentence-transformers/{DEFAULT_MODEL}/53aa5117"
+    backend = "onnx-fp32" if isinstance(embedder, OnnxEmbedder) else "sentence-transformers"
+    assert embedder.identity == f"{backend}/{DEFAULT_MODEL}/53aa5117"
 
 
 def test_vectors_have_length_one_and_the_texts_order(embedder: Embedder) -> None:
@@ -355,7 +344,9 @@ def test_an_int8_form_that_differs_is_rejected(
         export.export_int8(WHEEL.folder, make_folder(tmp_path / "coarse"))
 
 
-def test_batches_have_texts_of_similar_length(onnx: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def widths(onnx: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
+    """How many tokens each text of each batch has."""
     widths: list[list[int]] = []
     run = onnx._run
 
@@ -364,6 +355,10 @@ def test_batches_have_texts_of_similar_length(onnx: OnnxEmbedder, monkeypatch: p
         return run(batch, with_states=with_states)
 
     monkeypatch.setattr(onnx, "_run", watch)
+    return widths
+
+
+def test_batches_have_texts_of_similar_length(onnx: OnnxEmbedder, widths: list[list[int]]) -> None:
     onnx.embed(TEXTS * 2)
     assert sum(map(len, widths)) == 2 * len(TEXTS)
     assert max(map(len, widths)) <= 8
@@ -372,19 +367,9 @@ def test_batches_have_texts_of_similar_length(onnx: OnnxEmbedder, monkeypatch: p
 
 
 @pytest.mark.slow
-def test_many_long_texts_are_embedded_in_batches_of_bounded_size(
-    onnx: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sizes: list[int] = []
-    run = onnx._run
-
-    def watch(batch: Sequence[Sequence[int]], *, with_states: bool) -> tuple[NDArray[np.float32], Any]:
-        sizes.append(len(batch) * max(map(len, batch)))
-        return run(batch, with_states=with_states)
-
-    monkeypatch.setattr(onnx, "_run", watch)
+def test_many_long_texts_are_embedded_in_bounded_batches(onnx: OnnxEmbedder, widths: list[list[int]]) -> None:
     onnx.embed(["a long text with many words " * 100] * 16 + ["short"] * 16)
-    assert max(sizes) <= MAX_BATCH_TOKENS
+    assert max(len(batch) * max(batch) for batch in widths) <= MAX_BATCH_TOKENS
 
 
 @each_row("pooling", ["mean_tokens", "cls_token"])
@@ -419,9 +404,8 @@ def test_another_architecture_names_what_differs_and_the_extra(tmp_path: Path, m
         try:
             export.export_model(folder, make_folder(tmp_path / f"target-{number}"))
         except ModelUnavailable as error:
-            if not re.search(
-                rf"{reason}\. This installation lacks .*pip install '\.\[sentence-transformers\]'", error.message
-            ):
+            lacks = rf"{reason}\. This installation lacks .*pip install '\.\[sentence-transformers\]'"
+            if not re.search(lacks, error.message):
                 problems.append(f"{file} {changes}: {error.message}")
         else:
             problems.append(f"{file} {changes}: exported")
@@ -473,13 +457,8 @@ def test_unreadable_prompts_are_an_error(tmp_path: Path, config: str) -> None:
 
 
 def settings_of(folder: Path, backend: str, **changes: Any) -> Settings:
-    stated = {
-        "data_dir": folder.parent,
-        "model_dir": folder.parent / "models",
-        "embedding_model": str(folder),
-        "embedding_backend": backend,
-    } | changes
-    return Settings.model_validate(stated)
+    stated = {"data_dir": folder.parent, "model_dir": folder.parent / "models", "embedding_model": str(folder)}
+    return Settings.model_validate(stated | {"embedding_backend": backend} | changes)
 
 
 def load(folder: Path, backend: str, **prompts: str) -> Embedder:
@@ -508,15 +487,6 @@ def test_chunks_leave_tokens_for_the_passage_prompt(model_settings: Settings) ->
     ((full,), (cut,)) = onnx.embed([chunk]), onnx.embed([chunk.removesuffix(" word")])
     assert len(onnx.token_offsets(chunk)) == onnx.max_tokens < 254
     assert np.abs(full - cut).max() > 1e-5, "the last word of a full chunk was not read"
-
-
-def test_settings_give_prompts_and_the_passages_change_the_identity(
-    model_settings: Settings, onnx: OnnxEmbedder
-) -> None:
-    other = Embedders(prompted_settings(model_settings, query="q: ", passage="p: ")).get()
-    assert other.embed_query("where") @ onnx.embed_query("q: where") > 0.9999
-    assert other.embed(["there"])[0] @ onnx.embed(["p: there"])[0] > 0.9999
-    assert other.identity.startswith(f"{onnx.identity}/passage-")
 
 
 @pytest.mark.parametrize("backend", ["onnx", OTHER_BACKEND])
@@ -588,9 +558,7 @@ def test_the_error_of_a_broken_export_has_a_remedy(model_settings: Settings, tmp
 
 @each_row("backend", ["onnx", "sentence-transformers"])
 @each_row("name", ["tokenizer.json", "model.safetensors"])
-def test_files_with_another_digest_are_rejected(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, name: str
-) -> None:
+def test_other_digests_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, name: str) -> None:
     folder = tmp_path / "model"
     folder.mkdir()
     for other in ("tokenizer.json", "model.safetensors"):
@@ -638,9 +606,7 @@ def test_a_model_without_export_works_on_the_other_backend(make_model: Make, tmp
 
 @pytest.mark.slow
 @pytest.mark.tools
-def test_an_export_by_torch_that_differs_is_rejected(
-    make_model: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_export_by_torch_is_rejected(make_model: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch_export, "_pooling", lambda _: "cls")
     with pytest.raises(ModelUnavailable, match="its ONNX form differs"):
         torch_export.export(make_model("mean"), make_folder(tmp_path / "target"))
@@ -708,14 +674,20 @@ def test_an_unwritable_cache_is_an_error_with_a_reason(tmp_path: Path) -> None:
         ({"HOME": "/home/ada", "MEMORYBASE_MODEL_DIR": "/srv/models"}, "/srv/models"),
     ],
 )
-def test_data_directories_share_one_cache(
-    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], expected: str
-) -> None:
+def test_directories_share_a_cache(monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], expected: str) -> None:
     for name in ("HOME", "XDG_CACHE_HOME", "MEMORYBASE_MODEL_DIR"):
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert {str(Settings(data_dir=Path(data)).model_cache_dir) for data in ("a", "b")} == {expected}
+
+
+def in_threads(count: int, work: Callable[[], None]) -> None:
+    threads = [threading.Thread(target=work) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def test_many_threads_load_a_model_once(model_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -735,11 +707,7 @@ def test_many_threads_load_a_model_once(model_settings: Settings, monkeypatch: p
         start.wait()
         found.append(embedders.get())
 
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(8, ask)
     assert loads == [DEFAULT_MODEL]
     assert {id(one) for one in found} == {id(embedders.get(DEFAULT_MODEL))}
     assert len(found) == 8
@@ -773,11 +741,7 @@ def test_many_threads_share_an_embedder(onnx: OnnxEmbedder) -> None:
     def work() -> None:
         failures.extend(value for _ in range(5) if (value := float(np.abs(onnx.embed(texts) - expected).max())) > 1e-5)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(4, work)
     assert failures == []
 
 
@@ -846,10 +810,8 @@ class TestTokenVectors:
         vectors, tokens = embedder.embed_with_tokens(self.TEXTS, [0, 2])
         np.testing.assert_allclose(vectors, embedder.embed(self.TEXTS), atol=1e-5)
         assert tokens.keys() == {0, 2}
-        assert [len(tokens[position]) // 32 for position in (0, 2)] == [
-            8,
-            128,
-        ]  # "moored" is two pieces, the period none
+        # "moored" is two pieces, the period none
+        assert [len(tokens[position]) // 32 for position in (0, 2)] == [8, 128]
         assert embedder.embed_with_tokens(self.TEXTS, [1])[1] == {1: b""}
         assert embedder.embed_with_tokens(self.TEXTS, [])[1] == {}
 

@@ -76,9 +76,7 @@ def test_an_empty_text_is_sent_as_a_space(endpoint: EmbeddingEndpoint, loaded: L
     assert endpoint.requests[-1]["input"] == [" "]
 
 
-def test_requests_keep_the_limits_of_texts_and_tokens(
-    endpoint: EmbeddingEndpoint, loaded: Load, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_requests_keep_their_limits(endpoint: EmbeddingEndpoint, loaded: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memorybase.embedding.endpoint.REQUEST_TOKENS", 40)
     embedder = loaded(embedding_request_texts=4)
     texts = ["a short one"] * 6 + ["word " * 30, "word " * 20] + ["word " * 100] + ["another"] * 3
@@ -113,9 +111,7 @@ def test_a_failed_attempt_is_repeated(
     assert counter.take() == {"some-model": Usage(requests=3, failed_requests=2, texts=2, tokens=2)}
 
 
-def test_the_pause_that_the_endpoint_asks_for_is_kept(
-    endpoint: EmbeddingEndpoint, loaded: Load, slept: list[float]
-) -> None:
+def test_the_pause_of_the_endpoint_is_kept(endpoint: EmbeddingEndpoint, loaded: Load, slept: list[float]) -> None:
     embedder = loaded()
     endpoint.faults = [busy(7), lambda _: (503, {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"})]
     embedder.embed(["a"])
@@ -142,9 +138,7 @@ def test_a_search_makes_two_attempts_and_a_worker_four(endpoint: EmbeddingEndpoi
         assert len(endpoint.requests) == attempts
 
 
-def test_an_endpoint_that_keeps_failing_is_left_alone(
-    endpoint: EmbeddingEndpoint, loaded: Load, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_endpoint_is_left(endpoint: EmbeddingEndpoint, loaded: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"{CLIENT}.ATTEMPTS", 1)
     embedder = loaded()
     endpoint.faults = [failing(500)] * FAILURES
@@ -211,9 +205,7 @@ def test_a_malformed_answer_is_an_outage(
         embedder.embed(["a", "b"])
 
 
-def test_vectors_may_come_as_base64_and_without_counts(
-    endpoint: EmbeddingEndpoint, loaded: Load, counter: UsageCounter
-) -> None:
+def test_vectors_may_come_as_base64(endpoint: EmbeddingEndpoint, loaded: Load, counter: UsageCounter) -> None:
     embedder = loaded()
     expected = embedder.embed(["a", "b c"])
     counter.take()
@@ -249,9 +241,7 @@ def test_another_dimension_than_before_is_an_error(endpoint: EmbeddingEndpoint, 
         loaded(embedding_dimension=16)
 
 
-def test_a_slow_endpoint_is_an_outage(
-    endpoint: EmbeddingEndpoint, loaded: Load, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_one_is_an_outage(endpoint: EmbeddingEndpoint, loaded: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"{CLIENT}.ATTEMPTS", 1)
     monkeypatch.setattr(f"{CLIENT}.TIMEOUT_SECONDS", 0.1)
     embedder = loaded()

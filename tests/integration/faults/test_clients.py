@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -15,9 +14,8 @@ import pytest
 import sqlalchemy as sa
 from chaos import patience
 from chaos import run as chaos_run
-from chaos.clients import Client, GivenUp, Kept, Operator, Orders
+from chaos.clients import Client, GivenUp, Operator, Orders
 from chaos.cluster import Plan
-from chaos.patience import Patience
 from harness.waiting import wait_until
 from harness.world import World
 
@@ -123,18 +121,6 @@ class TestComplaints:
             replayed._capture()
         assert ": 200 " in replayed.orders.complaints[0]
 
-    def test_an_answer_that_lacks_something(self, client: MakeClient) -> None:
-        found = until_it_complains(client(lambda *_: (201, {})))
-        assert any(complaint.startswith("client-0: KeyError: ") for complaint in found)
-
-    def test_messages_that_became_fewer(self, client: MakeClient) -> None:
-        merged = client(
-            lambda _method, _path, body: (201, {"messages": [{"id": "same", "seq": 1}] * len(body["messages"])})
-        )
-        while not merged.orders.complaints:
-            merged._capture()  # a run of one message may be one
-        assert merged.orders.complaints[0].endswith("messages were captured as 1")
-
     @pytest.mark.parametrize("wrong", ["other", "deleted", "fewer", None])
     def test_a_replay_with_other_messages(self, client: MakeClient, wrong: str | None) -> None:
         stored: dict[str, list[dict[str, Any]]] = {}
@@ -156,49 +142,6 @@ class TestComplaints:
         replaying._capture()
         replaying._replay()
         assert replaying.orders.complaints == (["a replay was answered with other messages"] if wrong else [])
-
-
-class TestLateAttempts:
-    """An attempt that nobody waits for any more may still be carried out: nothing is done that it could undo."""
-
-    @pytest.fixture
-    def late(self, client: MakeClient) -> Client:
-        """A client whose every call is answered at the second attempt."""
-        attempts = itertools.count(1)
-        made = client(lambda method, path, body: (503, {}) if next(attempts) % 2 else self.answer(method, path, body))
-        made.orders.stop.set()  # no pauses between captures
-        return made
-
-    def answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:
-        return acknowledged(method, path, body) if method == "POST" else (200, {})
-
-    def test_a_message_with_a_repeated_edit_is_not_edited_again(self, late: Client) -> None:
-        late._capture()
-        for _ in range(100):
-            late._edit()
-        assert late.orders.counts["edits"] == len(late.kept)
-
-    def test_a_session_with_a_repeated_capture_is_not_deleted(self, late: Client) -> None:
-        while not any(kept.session.startswith("own-") for kept in late.kept.values()):
-            late._capture()
-        late._erase_session()
-        assert late.orders.counts["sessions_deleted"] == 0
-
-    def test_a_session_is_not_used_again_after_a_repeated_deletion(self, late: Client) -> None:
-        late.kept["m"] = Kept("flow", "own-0-1", "user", "text")
-        late._erase_session()
-        assert late.orders.counts["sessions_deleted"] == 1
-        names = {late._session() for _ in range(200)}
-        assert "own-0-1" not in names
-        assert {"own-0-0", "own-0-1-1", "own-0-2"} <= names
-
-    def test_the_next_address_is_asked_if_nobody_answers(self, api: Api) -> None:
-        there = api(acknowledged)
-        nobody = Orders("http://127.0.0.1:1", (there.url,))
-        going = Client(0, PLAN, nobody, {"flow": str(uuid4())})
-        going._capture()
-        assert (nobody.counts["calls_not_begun"], going.acknowledged > 0) == (1, True)
-        going.caller.close()
 
 
 class TestSettling:
@@ -230,8 +173,7 @@ class TestSettling:
 
     def test_unrest(self, world: World, api: Api) -> None:
         world.new_base()
-        with world.services.database.transaction() as db:
-            db.execute(sa.text("UPDATE memory_bases SET building = 3"))
+        world.execute(sa.text("UPDATE memory_bases SET building = 3"))
         (found,) = self.settled(world, api(self.flushing(200)))
         assert found == "not at rest, and nothing has moved for 1 s: 1 builds"
 
@@ -256,18 +198,8 @@ class TestSettling:
         cluster.relaunch = work
         stuck = "not at rest, and nothing has moved for 1 s: 1 sessions with pending work"
         for last[0], expected in ((9, []), (5, [stuck])):
-            with world.services.database.transaction() as db:
-                db.execute(sa.text("UPDATE session_progress SET cursor_seq = 0, target_seq = 9"))
+            world.execute(sa.text("UPDATE session_progress SET cursor_seq = 0, target_seq = 9"))
             assert chaos_run.settle(cluster, orders, (), 1.0) == expected
-
-    def test_work_that_begins_again_and_again_moves_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        passed = [0.0]
-        monkeypatch.setattr(patience, "time", SimpleNamespace(monotonic=lambda: passed[0]))
-        waiting = Patience(1.0)
-        for jobs in (1, 0, 1, 0, 1):
-            passed[0] += 0.4
-            waiting.look({"active jobs": jobs, "builds": 1}, 3)
-        assert waiting.is_over
 
     def test_nobody_looked(self, world: World, api: Api) -> None:
         orders = api(self.flushing(200))

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import psutil
@@ -16,16 +16,12 @@ import pytest
 from harness.namespace import why_not
 from harness.waiting import wait_until
 from network.network import Network, between, both_ways
-from network.switch import Rule
 
 PORT = 7_000
 ROOT = Path(__file__).resolve().parents[3]
 NEEDED = why_not()
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(NEEDED is not None, reason=f"NOT TESTED: {NEEDED}"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(NEEDED is not None, reason=f"NOT TESTED: {NEEDED}")]
 
 
 @pytest.fixture
@@ -64,25 +60,8 @@ def test_nodes_reach_each_other_and_nothing_else(network: Network, listener: soc
         socket.create_connection(("192.0.2.1", 80), timeout=10)
 
 
-def test_the_thread_is_outside_again(network: Network) -> None:
-    def here() -> str:
-        return str(Path("/proc/thread-self/ns/net").readlink())
-
-    def fail_inside() -> None:
-        with network.nodes["client"].inside():
-            assert here() != outside
-            raise RuntimeError
-
-    outside = here()
-    with pytest.raises(RuntimeError):
-        fail_inside()
-    assert here() == outside
-
-
 @pytest.mark.parametrize("direction", ["there", "back", "both"])
-def test_a_cut_is_silent_and_the_connection_survives_it(
-    network: Network, listener: socket.socket, direction: str
-) -> None:
+def test_a_cut_is_silent_and_survived(network: Network, listener: socket.socket, direction: str) -> None:
     links = {"there": {("client", "server")}, "back": {("server", "client")}}.get(direction)
     with connected(network, listener) as (near, far):
         fault = network.cut(*(links or both_ways([("client", "server")])))
@@ -104,21 +83,6 @@ def test_a_cut_is_silent_and_the_connection_survives_it(
         assert near.recv(100) == b"answer"
         if direction != "back":
             assert far.recv(100) == b"question"
-
-
-def test_losses_and_disorder_do_not_change_what_arrives(network: Network, listener: socket.socket) -> None:
-    sent = os.urandom(200_000)
-    with connected(network, listener) as (near, far):
-        network.start(both_ways([("client", "server")]), Rule(loss=0.05, delay=0.002, jitter=0.002, reorder=0.2))
-        near.setblocking(False)
-        received, position = b"", 0
-        while len(received) < len(sent):
-            if position < len(sent):
-                with suppress(BlockingIOError):
-                    position += near.send(sent[position:])
-            received += far.recv(65_536)
-        assert received == sent
-        assert sum(network.counts()["dropped"].values()) > 0
 
 
 def test_faults_on_one_link_end_one_by_one(network: Network) -> None:

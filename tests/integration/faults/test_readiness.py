@@ -51,9 +51,7 @@ def looked(readiness: Readiness, status: int = 200) -> list[str]:
         ({}, {"s0": LONG}, "without a sweeper"),
     ],
 )
-def test_ready_although_something_was_broken_for_long(
-    cut: dict[str, float], down: dict[str, float], expected: str
-) -> None:
+def test_ready_although_it_was_broken_for_long(cut: dict[str, float], down: dict[str, float], expected: str) -> None:
     readiness = watch(Known(**cut), down)
     assert looked(readiness) == [f"a said ready, {expected}"]
     assert (readiness.looks, readiness.not_ready, readiness.certain) == (1, 0, 1)

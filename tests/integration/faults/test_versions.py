@@ -54,9 +54,7 @@ def test_a_migration_that_is_not_committed_yet_is_the_newest(clone: Path) -> Non
     assert subject(clone, commit_before()) == "after 0004_last"
 
 
-def test_a_shallow_clone_says_how_to_get_the_history(
-    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_shallow_clone_says_what_to_do(clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shallow = tmp_path / "shallow"
     git(tmp_path, "clone", "--quiet", "--depth", "1", f"file://{clone}", str(shallow))
     monkeypatch.setattr(versions, "ROOT", shallow)

@@ -44,16 +44,8 @@ def stored_texts(world: World, base: UUID) -> list[str]:
     return sorted(record.text for record in world.vectors.records(world.ref(base)).values())
 
 
-def rest(world: World) -> None:
-    for _ in range(4):
-        world.settle()
-        world.pass_time(121)
-    world.settle()
-
-
 def remembered(world: World) -> list[DeletedMessage]:
-    with world.services.database.reading() as db:
-        return list(db.scalars(sa.select(DeletedMessage)))
+    return list(world.scalars(sa.select(DeletedMessage)))
 
 
 class TestOneMessage:
@@ -64,7 +56,7 @@ class TestOneMessage:
         answer = world.say("s", reply(OLD), "a new turn")
         assert (answer.messages[0].id, answer.messages[0].seq) == (message_id, 1)
         assert [(m.created, m.deleted) for m in answer.messages] == [(False, True), (True, False)]
-        rest(world)
+        world.rest()
         assert stored_texts(world, base) == ["a new turn", "beside it"]
         world.assert_all_ingested(base)
 
@@ -94,7 +86,7 @@ class TestOneMessage:
         delete_message(world, said(world))
         answer = world.say("t", reply(NEW))
         assert [(m.created, m.deleted) for m in answer.messages] == [(True, False)]
-        rest(world)
+        world.rest()
         assert stored_texts(world, base) == ["beside it", NEW]
         world.assert_all_ingested(base)
         with pytest.raises(errors.MessageConflict):
@@ -108,7 +100,7 @@ class TestWholeSession:
         said(world)
         delete_session(world)
         world.say("s", reply(NEW))
-        rest(world)
+        world.rest()
         assert [(m.content, m.version) for m in world.messages("s")] == [(NEW, 2)]
         assert stored_texts(world, base) == [NEW]
         world.assert_exact(base)
@@ -121,7 +113,7 @@ class TestWholeSession:
         world.settle()
         delete_session(world)
         world.say("s", "one", "two", run_id=run)
-        rest(world)
+        world.rest()
         assert [message.version for message in world.messages("s")] == [2, 2]
         world.assert_exact(base)
 
@@ -149,7 +141,7 @@ class TestWholeSession:
             wanted = SearchRequest(memory_base_id=base, query=NEW)
             (hit,) = message_search.search(world.services, world.user_id, wanted).results
             assert (hit.session_id, hit.content, hit.pending) == ("t", NEW, False)
-        rest(world)
+        world.rest()
         assert stored_texts(world, base) == [NEW]
         assert [entry.version for entry in world.ledger(base)] == [2]
         world.assert_exact(base)
@@ -169,13 +161,13 @@ class TestWholeSession:
             world.vectors.before_upsert = None
             world.locks.expire(base, "s")
             delete_session(world)
-            rest(world)
+            world.rest()
             world.say("t", reply(NEW))
-            rest(world)
+            world.rest()
 
         world.vectors.before_upsert = sleep
         world.run(message)
-        rest(world)
+        world.rest()
         assert stored_texts(world, base) == [NEW]
         world.assert_exact(base)
 
@@ -195,7 +187,7 @@ class TestDeadLetters:
         delete_session(world)
         world.say("t", reply("poison two"))
         other_first(world, "t")
-        rest(world)
+        world.rest()
         (letter,) = world.dead_letters(base)
         assert letter.version == 2
         world.assert_exact(base)
@@ -206,7 +198,7 @@ class TestDeadLetters:
         said(world, "poison one")
         delete_session(world)
         world.say("s", reply(NEW))
-        rest(world)
+        world.rest()
         assert stored_texts(world, base) == [NEW]
         assert world.dead_letters(base) == []
 
@@ -216,7 +208,7 @@ class TestExpiry:
         world.new_base(threshold=1)
         said(world)
         delete_session(world)
-        rest(world)
+        world.rest()
         assert [trace.expires_at is not None for trace in remembered(world)] == [True, True]
         world.pass_time(LATE_WRITE.total_seconds() + 1)
         assert world.sweep().done["ids_forgotten"] == 2
@@ -230,15 +222,7 @@ class TestExpiry:
 
     def test_ids_of_deleted_messages_hold_no_text_and_are_deleted_with_the_flow(self, world: World) -> None:
         delete_message(world, said(world))
-        assert {column.name for column in sa.inspect(DeletedMessage).columns} == {
-            "flow_id",
-            "message_id",
-            "session_uuid",
-            "seq",
-            "version",
-            "stays_deleted",
-            "follows_id",
-            "expires_at",
-        }
+        names = {"flow_id", "message_id", "session_uuid", "seq", "version", "stays_deleted", "follows_id", "expires_at"}
+        assert {column.name for column in sa.inspect(DeletedMessage).columns} == names
         session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
         assert remembered(world) == []

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
-from harness.acts import texts
+from harness.acts import die_of_poison, refuse_poison, texts
 from harness.rows import each_row
 from harness.world import WORKER, WorkerKilled, World, crash_after, message_of
 
@@ -65,11 +65,9 @@ def test_only_outputs_count_unless_capture_is_all(world: World) -> None:
     assert states[everything].pending_messages == 2
     assert states[everything].job_id is not None
     world.say("s", "Paris it is")
-    world.settle()
-    world.assert_all_ingested(outputs)
+    world.assert_settled(outputs)
     world.flush(everything)
-    world.settle()
-    world.assert_all_ingested(everything)
+    world.assert_settled(everything)
     assert world.row(everything, "s").total_processed == 3
 
 
@@ -77,8 +75,7 @@ def test_a_large_backlog_is_ingested_in_small_jobs(world: World) -> None:
     base = world.new_base(threshold=50)
     for start in range(0, 1500, 500):
         world.say("s", *texts(500, start=start))
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     jobs = world.jobs(base)
     assert max(job.total for job in jobs) <= 256
     assert sum(job.processed for job in jobs) == 1500
@@ -88,8 +85,7 @@ def test_a_large_backlog_is_ingested_in_small_jobs(world: World) -> None:
 def test_jobs_are_limited_in_bytes_but_take_at_least_one_message(world: World) -> None:
     base = world.new_base(threshold=3)
     world.say("s", "small", "word " * 210_000, "small again")
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     assert [job.total for job in world.jobs(base)] == [1, 1, 1]
 
 
@@ -231,40 +227,6 @@ def test_the_idle_rule_can_be_off(world: World, changes: dict[str, object]) -> N
     assert world.jobs(base) == []
 
 
-def test_a_base_covers_what_was_captured_before_it_existed(world: World) -> None:
-    world.say("s", *texts(3))
-    base = world.new_base(threshold=4)
-    world.say("s", "the fourth")
-    world.drain()
-    world.assert_all_ingested(base)
-    assert world.row(base, "s").total_processed == 4
-
-
-def test_a_base_that_starts_now_skips_earlier_messages(world: World) -> None:
-    world.say("s", *texts(3))
-    base = world.new_base(threshold=1, start="now")
-    world.say("s", "the fourth")
-    world.drain()
-    world.assert_exact(base)
-    assert world.row(base, "s").total_processed == 1
-
-
-def test_a_worker_killed_between_upsert_and_advance_loses_and_duplicates_nothing(world: World) -> None:
-    base = world.new_base(threshold=5)
-    world.say("s", *texts(5))
-    world.vectors.after_upsert = crash_after()
-    with pytest.raises(WorkerKilled):
-        world.drain()
-    assert len(world.stored(base)) == 5
-    assert world.row(base, "s").cursor_seq == 0
-    assert world.sweep().done["requeued"] == 0
-    world.pass_time(61)
-    assert world.sweep().done["requeued"] == 1
-    world.settle()
-    world.assert_all_ingested(base)
-    assert world.jobs(base)[0].attempts == 2
-
-
 def test_a_duplicate_delivery_is_dropped(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
@@ -289,8 +251,7 @@ def test_a_frozen_worker_that_thaws_after_its_lease_advances_nothing(world: Worl
 
     world.vectors.before_upsert = freeze_past_the_lease
     assert world.run(message) == worker_.JobOutcome.LOST
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     assert world.row(base, "s").total_processed == 2
 
 
@@ -302,6 +263,7 @@ def test_each_claim_and_each_requeue_has_an_epoch_of_its_own(world: World) -> No
     for _ in range(2):
         assert claim.claim_job(world.services, message, WORKER) is not None
         epochs.append(world.row(base, "s").epoch)
+        assert world.sweep().done["requeued"] == 0
         world.pass_time(61)
         assert world.sweep().done["requeued"] == 1
         epochs.append(world.row(base, "s").epoch)
@@ -332,8 +294,7 @@ def test_any_change_since_the_claim_stops_the_advance(
 
     def change(*_: object) -> None:  # when the claim has been checked for the last time before the advance
         world.vectors.after_upsert = None
-        with world.services.database.transaction() as db:
-            db.execute(sa.update(table).where(table.memory_base_id == base).values(**changes))
+        world.execute(sa.update(table).where(table.memory_base_id == base).values(**changes))
         after_change.append(seen())
 
     world.vectors.after_upsert = change
@@ -359,8 +320,7 @@ def test_an_audit_deletes_a_late_write_of_a_thawed_worker(world: World) -> None:
     assert world.run(message) == worker_.JobOutcome.LOST
     assert len(world.stored(base)) == 2  # the old version came late
     world.pass_time(61)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def ingestion_edit(world: World, message_id: object, content: str) -> None:
@@ -377,24 +337,21 @@ def test_an_unavailable_store_loses_nothing_and_counts_no_attempt(world: World) 
     assert job.error == "The vector store is unavailable."
     assert world.sweep().done["notified"] == 0  # it is backing off
     world.pass_time(120)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_a_job_waits_longer_after_many_outages_but_not_for_ever(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deadlines, "BACKOFF_SECONDS", 2.0)
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
-    with world.services.database.transaction() as db:
-        db.execute(sa.update(IngestionJob).values(outages=40))
+    world.execute(sa.update(IngestionJob).values(outages=40))
     world.vectors.fail_next(errors.VectorStoreUnavailable(), on="upsert")
     world.drain()
     world.pass_time(10)  # enough after a first outage
     assert world.sweep().done["notified"] == 0
     world.pass_time(world.services.settings.backoff_max_seconds)
     assert world.sweep().done["notified"] == 1
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_a_lost_notification_is_repeated(world: World) -> None:
@@ -463,8 +420,7 @@ def test_a_model_that_fails_on_everything_dead_letters_nothing(world: World) -> 
     assert world.jobs(base)[0].state == "queued"
     world.embedder.fail_with(None)
     world.pass_time(120)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_a_store_that_refuses_everything_dead_letters_nothing(world: World) -> None:
@@ -483,13 +439,7 @@ def test_a_store_that_refuses_everything_dead_letters_nothing(world: World) -> N
     assert job.error == "The vector store refuses every record"
     world.vectors.before_upsert = None
     world.pass_time(120)
-    world.settle()
-    world.assert_all_ingested(base)
-
-
-def refuse_poison(_ref: object, records: Sequence[VectorRecord]) -> None:
-    if any("poison" in record.text for record in records):
-        raise errors.VectorRejected(status=413)
+    world.assert_settled(base)
 
 
 def test_the_one_message_that_the_store_rejects_becomes_a_dead_letter(world: World) -> None:
@@ -530,10 +480,6 @@ def test_a_probe_left_by_a_killed_worker_is_deleted_by_the_audit(world: World) -
 def test_a_message_that_ends_every_worker_becomes_a_dead_letter(world: World) -> None:
     base = world.new_base(threshold=8)
 
-    def die_of_poison(batch: object) -> None:
-        if any("poison" in text for text in batch):  # type: ignore[attr-defined]
-            raise WorkerKilled
-
     world.embedder.before_embed = die_of_poison
     world.say("s", *texts(5), "poison", *texts(2, start=5))
     lost_workers = 0
@@ -573,8 +519,7 @@ def test_concurrent_captures_of_one_session_number_its_messages_without_gaps(wor
     world.settle()
     if world.row(base, "s").cursor_seq < 80:
         world.flush(base)
-        world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 @pytest.mark.both_databases
@@ -613,8 +558,7 @@ def test_a_job_that_no_longer_matches_its_session_is_replaced(world: World) -> N
         (job,) = db.scalars(sa.select(IngestionJob))
         frozen = message_of(job)
     assert world.run(frozen) == worker_.JobOutcome.STALE
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     assert [job.state for job in world.jobs(base)] == ["cancelled", "done"]
 
 
@@ -641,8 +585,7 @@ def test_a_starting_worker_requeues_jobs_of_its_dead_predecessor(world: World) -
 
     assert recovery.requeue_jobs_of_dead_workers(world.services, WORKER, is_alive) == 1
     assert alive == [WORKER]
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_a_flush_requeues_the_job_of_a_lost_worker(world: World) -> None:
@@ -667,8 +610,7 @@ def test_concurrent_sweepers_insert_one_job_for_each_session(world: World) -> No
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: world.sweep(), range(8)))
     assert len(world.jobs(base)) == 10
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_a_changed_threshold_counts_from_the_next_capture(world: World) -> None:
@@ -684,8 +626,7 @@ def test_a_changed_threshold_counts_from_the_next_capture(world: World) -> None:
 def test_a_capture_for_an_unknown_flow_is_refused(world: World) -> None:
     with pytest.raises(errors.NotFound):
         world.say("s", "hello", flow_id=uuid4())
-    with world.services.database.reading() as db:
-        assert db.scalar(sa.select(sa.func.count()).select_from(Session)) == 0
+    assert world.scalar(sa.select(sa.func.count()).select_from(Session)) == 0
 
 
 def test_a_write_that_cannot_be_read_back_fails(world: World) -> None:
@@ -701,8 +642,7 @@ def test_a_write_that_cannot_be_read_back_fails(world: World) -> None:
     assert world.row(base, "s").cursor_seq == 0
     assert world.jobs(base)[0].error == "1 of 2 chunks could not be read back"
     world.pass_time(120)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_unreachable_chunks_are_rewritten(world: World) -> None:
@@ -737,8 +677,7 @@ def test_unreachable_chunks_of_a_killed_worker_are_rewritten(world: World) -> No
         world.drain()
     world.pass_time(61)
     assert world.sweep().done["requeued"] == 1
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     ref = world.ref(base)
     assert not unreachable_ids(world.vectors, ref, list(world.vectors.records(ref)))
 
@@ -751,10 +690,7 @@ def test_the_index_allows_one_active_job_for_each_session_and_base(world: World)
     values = {column.name: getattr(job, column.name) for column in IngestionJob.__table__.columns} | {"id": uuid4()}
     with world.services.database.transaction() as db:
         assert jobs.insert_job(db, **values) is None
-    with (
-        pytest.raises(errors.ConstraintViolated),
-        world.services.database.transaction() as db,
-    ):
+    with pytest.raises(errors.ConstraintViolated), world.services.database.transaction() as db:
         db.execute(sa.insert(IngestionJob).values(**values))
 
 
@@ -776,8 +712,7 @@ def test_a_new_job_waits_for_the_lease_of_a_cancelled_job(world: World) -> None:
     for _ in range(2):
         world.settle()
         world.pass_time(61)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_a_session_renamed_between_claim_and_read_is_ingested(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -793,8 +728,7 @@ def test_a_session_renamed_between_claim_and_read_is_ingested(world: World, monk
     monkeypatch.setattr(messages, "fetch_range", rename_first)
     assert world.run(world.queue.enqueued[0]) == worker_.JobOutcome.LOST
     assert world.row(base, "t").cursor_seq == 0
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_a_worker_with_other_chunk_settings_chunks_as_the_generation_was(world: World) -> None:

@@ -44,8 +44,7 @@ def row(world: World, row_id: UUID) -> Message:
 
 
 def texts(world: World, flow_id: UUID) -> list[str]:
-    with world.services.database.reading() as db:
-        return list(db.scalars(sa.select(Message.content).where(Message.flow_id == flow_id).order_by(Message.seq)))
+    return list(world.scalars(sa.select(Message.content).where(Message.flow_id == flow_id).order_by(Message.seq)))
 
 
 @each_row("sent", SENT)
@@ -96,8 +95,7 @@ class TestTwoFlows:
         assert not said(world, sent, "here").deleted
         edits.delete_message(world.services, world.user_id, first.id)
         assert said(world, sent, "here").deleted
-        with world.services.database.reading() as db:
-            pairs = {(each.flow_id, each.message_id) for each in db.scalars(sa.select(DeletedMessage))}
+        pairs = {(each.flow_id, each.message_id) for each in world.scalars(sa.select(DeletedMessage))}
         assert pairs >= {(world.flow_id, first.id), (other, second.id)}
 
     def test_a_deleted_id_stays_deleted_when_another_flow_uses_it_afterwards(self, world: World, sent: str) -> None:
@@ -228,16 +226,8 @@ def test_an_id_from_before_ids_were_unique_within_flows_still_names_its_message(
     with world.services.database.transaction() as db:  # as the version before stored them
         db.execute(sa.update(Message).where(Message.id == first.id).values(id=sent.own))
         stored = db.get_one(Run, run.run_id)
-        db.execute(
-            sa.insert(Run).values(
-                id=old_run,
-                flow_id=world.flow_id,
-                session_uuid=stored.session_uuid,
-                external_id=None,
-                fingerprint=stored.fingerprint,
-                created_at=stored.created_at,
-            )
-        )
+        same = {name: getattr(stored, name) for name in ("flow_id", "session_uuid", "fingerprint", "created_at")}
+        db.execute(sa.insert(Run).values(same | {"id": old_run, "external_id": None}))
         db.execute(sa.update(Message).where(Message.run_id == run.run_id).values(run_id=old_run))
         db.execute(sa.delete(Run).where(Run.id == run.run_id))
         db.execute(sa.update(Run).where(Run.id == old_run).values(external_id="r1"))

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
-from harness.acts import edit, filled, texts
+from harness.acts import die_of_poison, edit, filled, texts
 from harness.world import WORKER, WorkerKilled, World, build_world, crash_after
 
 from memorybase import deadlines, errors
@@ -43,12 +43,10 @@ def regenerate(world: World, base: UUID) -> regeneration.RegenerateResult:
     return regeneration.regenerate(world.services, world.user_id, base)
 
 
-def rest(world: World) -> None:
-    """Work until nothing is left, through leases, backoffs and audits."""
-    for _ in range(6):
-        world.settle()
-        world.pass_time(121)
-    world.settle()
+def assert_at_rest(world: World, base: UUID, *, serving: int | None = None) -> None:
+    world.rest(6)
+    assert serving in (None, world.base(base).serving)
+    world.assert_all_ingested(base)
 
 
 def beside(action: Callable[[], object], seconds: float = 0.7) -> threading.Thread:
@@ -70,9 +68,7 @@ def test_a_failing_repair_does_not_block_the_build(world: World) -> None:
     assert [(job.kind, job.state) for job in world.active_jobs(base)] == [("repair", "queued")]
     regenerate(world, base)
     edit(world, world.messages()[1].id, "edited during the build")
-    rest(world)
-    assert world.base(base).serving == 2
-    world.assert_all_ingested(base)
+    assert_at_rest(world, base, serving=2)
 
 
 def test_the_serving_generation_is_repaired_during_a_build(world: World) -> None:
@@ -81,9 +77,7 @@ def test_the_serving_generation_is_repaired_during_a_build(world: World) -> None
     world.queue.clear()
     edit(world, world.messages()[0].id, "edited during the build")
     world.vectors.fail_next(errors.VectorStoreUnavailable(), on="upsert", times=3)
-    rest(world)
-    assert world.base(base).serving == 2
-    world.assert_all_ingested(base)
+    assert_at_rest(world, base, serving=2)
 
 
 @pytest.mark.slow
@@ -102,7 +96,7 @@ def test_a_slow_sweeper_does_not_delete_a_newer_build(world: World, monkeypatch:
     monkeypatch.setattr(world.vectors, "delete_collection", another_sweeps_and_a_build_begins)
     world.sweep()
     world.say("s", "captures go on")
-    rest(world)
+    world.rest(6)
     assert world.base(base).building is None
     world.assert_all_ingested(base)
 
@@ -148,13 +142,10 @@ def test_a_capture_and_an_advance_during_a_build_do_not_deadlock(world: World, m
     assert world.run(message) == job_runner.JobOutcome.DONE
     capturing[0].join(30)
     assert failures == []
-    rest(world)
-    world.assert_all_ingested(base)
+    assert_at_rest(world, base)
 
 
-def test_an_idle_flush_during_a_build_does_not_deadlock_with_a_claim(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_idle_flush_does_not_deadlock_with_a_claim(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=2, idle_after=60)
     world.say("s", "one", "two")
     world.settle()
@@ -186,8 +177,7 @@ def test_an_idle_flush_during_a_build_does_not_deadlock_with_a_claim(
     recovery.flush_idle(world.services)
     claiming[0].join(30)
     assert failures == []
-    rest(world)
-    world.assert_all_ingested(base)
+    assert_at_rest(world, base)
 
 
 @pytest.mark.slow
@@ -218,9 +208,7 @@ def test_steady_captures_do_not_starve_a_regenerate(ready_postgres_url: str, tmp
     world.close()
 
 
-def test_a_regenerate_of_a_base_deleted_meanwhile_leaves_no_collection(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_regenerate_of_a_deleted_base_leaves_no_collection(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = filled(world)
     create_collection = world.vectors.create_collection
 
@@ -258,12 +246,9 @@ def test_a_stuck_build_can_be_abandoned_by_any_of_its_jobs(world: World) -> None
     with pytest.raises(errors.BuildActive):
         regenerate(world, base)
     regeneration.cancel_job(world.services, world.user_id, job.id)
-    rest(world)
-    assert world.base(base).serving == 1
-    world.assert_all_ingested(base)
+    assert_at_rest(world, base, serving=1)
     regenerate(world, base)
-    rest(world)
-    world.assert_all_ingested(base)
+    assert_at_rest(world, base)
 
 
 def test_a_repair_of_the_serving_generation_cannot_be_cancelled(world: World) -> None:
@@ -271,8 +256,7 @@ def test_a_repair_of_the_serving_generation_cannot_be_cancelled(world: World) ->
     (job_id,) = edit(world, world.messages()[0].id, "edited")
     with pytest.raises(errors.Conflict):
         regeneration.cancel_job(world.services, world.user_id, job_id)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 # Lost workers
@@ -302,16 +286,11 @@ def test_a_second_starting_worker_takes_no_job_of_the_first(world: World) -> Non
     assert requeued == [1]
     (job,) = world.jobs(base)
     assert (job.state, job.lost_workers, world.row(base, "s").lease_owner) == ("running", 1, "alive")
-    rest(world)
-    world.assert_all_ingested(base)
+    assert_at_rest(world, base)
 
 
 def test_an_edit_that_ends_every_worker_removes_the_old_version_from_the_store(world: World) -> None:
     base = filled(world)
-
-    def die_of_poison(batch: Any) -> None:
-        if any("poison" in text for text in batch):
-            raise WorkerKilled
 
     world.embedder.before_embed = die_of_poison
     edit(world, world.messages()[1].id, "poison")
@@ -326,10 +305,6 @@ def test_an_edit_that_ends_every_worker_removes_the_old_version_from_the_store(w
 def test_an_edit_made_after_the_last_lost_worker_is_not_dead_lettered(world: World, position: int) -> None:
     base = filled(world)
     messages = world.messages()
-
-    def die_of_poison(batch: Any) -> None:
-        if any("poison" in text for text in batch):
-            raise WorkerKilled
 
     world.embedder.before_embed = die_of_poison
     edit(world, messages[3].id, "poison")
@@ -418,9 +393,7 @@ def test_a_worker_that_lost_its_claim_leaves_the_lease_of_the_next_one(world: Wo
     assert (row.lease_owner, row.lease_until is None) == ("second", False)
 
 
-def test_a_job_that_fails_during_a_database_outage_counts_no_lost_worker(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_in_a_database_outage_counts_no_lost_worker(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "harmless")
     monkeypatch.setattr(retry, "RETRY_SECONDS", 0.01)
@@ -463,16 +436,13 @@ def test_a_job_is_left_to_its_lease_in_a_long_database_outage(world: World, monk
     monkeypatch.undo()
     world.vectors.before_upsert = None
     assert not world.locks.held(base, "s")
-    rest(world)
-    world.assert_all_ingested(base)
+    assert_at_rest(world, base)
 
 
 # Names and their sessions
 
 
-def test_a_capture_during_the_removal_of_its_session_creates_it_again(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_capture_creates_a_session_that_is_removed_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
     lock_session = sessions.lock_session
     looked_for: list[bool] = []
@@ -486,16 +456,13 @@ def test_a_capture_during_the_removal_of_its_session_creates_it_again(
     monkeypatch.setattr(sessions, "lock_session", gone_when_looked_for)
     assert world.say("s", "hello").messages[0].seq == 1
     assert looked_for == [False, True, False, True]
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 # Deletion
 
 
-def test_a_base_created_during_its_flows_deletion_does_not_block_it(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_base_created_during_its_flows_deletion_goes_too(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base_ids_of_flow = memory_bases.base_ids_of_flow
     creating: list[threading.Thread] = []
 
@@ -536,8 +503,7 @@ def test_a_flow_deleted_during_a_capture_leaves_no_rows(world: World, monkeypatc
     deleting[0].join(30)
     world.sweep()
     assert world.messages() == []
-    with world.services.database.reading() as db:
-        assert db.scalars(sa.select(Session)).all() == []
+    assert world.scalars(sa.select(Session)) == []
 
 
 # Dead letters
@@ -575,8 +541,7 @@ def test_a_dead_letter_cleared_meanwhile_is_not_found(
     assert world.run(message) == job_runner.JobOutcome.DONE
     asking[0].join(30)
     assert answers == [errors.NotFound]
-    rest(world)
-    world.assert_all_ingested(base)
+    assert_at_rest(world, base)
 
 
 def test_a_second_attempt_writes_only_missing_chunks(world: World) -> None:
@@ -596,8 +561,7 @@ def test_a_second_attempt_writes_only_missing_chunks(world: World) -> None:
     assert len(there) == 2
     written: list[str] = []
     world.vectors.before_upsert = lambda _, records: written.extend(record.id for record in records)
-    rest(world)
-    world.assert_all_ingested(base)
+    assert_at_rest(world, base)
     assert len(written) == 2
     assert not there & set(written)
 
@@ -605,9 +569,7 @@ def test_a_second_attempt_writes_only_missing_chunks(world: World) -> None:
 # Notifications and responses
 
 
-def test_a_flush_and_a_rename_lock_sessions_in_one_order_for_any_collation(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_flush_and_rename_lock_sessions_in_one_order(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ["B", "a", "Ä", "ä", "_"]
     for name in names:
         world.say(name, "hello")
@@ -662,9 +624,7 @@ def test_a_refused_flush_names_a_job_that_is_active(world: World, monkeypatch: p
     world.assert_all_ingested(base)
 
 
-def test_the_next_job_is_enqueued_after_its_session_lock_is_released(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_next_job_is_enqueued_after_the_lock_is_released(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
     message = world.queue.enqueue
     held: list[bool] = []
@@ -715,9 +675,7 @@ class _Waits(threading.Event):
         return self.is_set()
 
 
-def test_after_an_outage_of_the_database_living_workers_renew_before_leases_count_as_expired(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_a_database_outage_leases_last_once_more(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     passes: list[bool] = []
     stop = threading.Event()
     moments = iter([0.0, 0.0, 1.0, 2.0, 2.0 + world.services.settings.lease_seconds])  # start, pass, failure, 2 passes
@@ -741,9 +699,7 @@ def test_after_an_outage_of_the_database_living_workers_renew_before_leases_coun
     assert passes == [True, False, False, True, False]
 
 
-def test_passes_follow_at_once_while_sessions_wait_for_their_jobs(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_passes_follow_at_once_while_sessions_wait_for_jobs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recovery, "SWEEP_LIMIT", 2)
     monkeypatch.setattr(sweeper, "due_now", lambda _: {step.name for step in sweeper.steps_of(world.services)})
     base = world.new_base(threshold=100, idle_after=60)

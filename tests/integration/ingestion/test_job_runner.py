@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from harness.acts import texts
+from harness.acts import refuse_poison, texts
 from harness.rows import each_row
 from harness.waiting import wait_until
 from harness.world import WORKER, WorkerKilled, World, build_world, message_of
@@ -42,11 +42,6 @@ def ready(world: World, *messages: str, sessions: Sequence[str] = SESSIONS) -> U
     for session_id in sessions:
         world.say(session_id, *(messages or ("one", "two")))
     return base
-
-
-def refuse_poison(_: CollectionRef, records: Sequence[VectorRecord]) -> None:
-    if any("poison" in record.text for record in records):
-        raise errors.VectorRejected(status=413)
 
 
 def states(world: World, base: UUID) -> dict[str, str]:
@@ -142,9 +137,7 @@ class TestOrder:
         # Behind the notified job and the first one of the backlog, which the worker claims ahead.
         assert max(world.embedder.embedded.index(text) for text in ("quiet 1", "quiet 2")) < 6
 
-    def test_what_becomes_due_while_a_batch_is_embedded_may_be_the_next(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_what_becomes_due_meanwhile_may_be_the_next(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(job_runner.Pace, "seconds_of", lambda *_: 60.0)
         world.new_base(threshold=1)
         for n in range(4):
@@ -208,8 +201,7 @@ def test_a_worker_continues_a_long_session_while_it_may(world: World) -> None:
     looks = iter([True, True, False])
     job_runner.run_jobs(world.services, world.queue.enqueued[0], owner=WORKER, may_continue=lambda: next(looks, False))
     assert 0 < world.row(base, "s").cursor_seq < 700
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_a_failing_message_does_not_affect_other_sessions_of_the_batch(world: World) -> None:
@@ -238,8 +230,7 @@ def test_a_failure_that_no_message_causes_makes_no_dead_letter(world: World, def
     assert world.dead_letters(base) == []
     world.vectors.before_upsert = None
     world.pass_time(61)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_a_repair_is_bounded_by_bytes_like_any_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,8 +274,7 @@ def test_an_audit_asked_for_during_another_one_is_not_lost(world: World, monkeyp
     write = pipeline.write_messages
     ask()
     monkeypatch.setattr(pipeline, "write_messages", ask_again)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_a_session_locked_by_another_worker_is_skipped(world: World) -> None:
@@ -294,8 +284,7 @@ def test_a_session_locked_by_another_worker_is_skipped(world: World) -> None:
     shift(world)
     assert {s for s, state in states(world, base).items() if state != "done"} == {SESSIONS[3]}
     lock.release()
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_an_unavailable_store_postpones_every_job_without_counting_attempts(world: World) -> None:
@@ -306,8 +295,7 @@ def test_an_unavailable_store_postpones_every_job_without_counting_attempts(worl
     assert set(states(world, base).values()) == {"queued"}
     assert {(job.outages, job.attempts, job.lost_workers) for job in world.jobs(base)} == {(1, 0, 0)}
     world.pass_time(61)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_a_missing_collection_does_not_affect_other_bases(world: World) -> None:
@@ -318,13 +306,10 @@ def test_a_missing_collection_does_not_affect_other_bases(world: World) -> None:
     world.vectors.delete_collection(world.ref(broken).name)
     shift(world)
     assert set(states(world, broken).values()) == {"queued"}
-    world.settle()
-    world.assert_all_ingested(healthy)
+    world.assert_settled(healthy)
 
 
-def test_a_job_that_loses_its_claim_before_storing_writes_nothing(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_that_lost_its_claim_writes_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_runner.Pace, "size_of", lambda *_: 1e6)  # the others are one batch
     base = ready(world, sessions=["a", "b"])
     doomed = ready(world, sessions=["c"])
@@ -350,8 +335,7 @@ def test_a_job_that_loses_its_claim_before_storing_writes_nothing(
     world.vectors.after_upsert = lambda _, records: written.extend(record.id for record in records)
     shift(world)
     assert not [chunk for chunk in written if chunk.startswith(str(doomed))]
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_unreachable_chunks_are_rewritten_only_under_a_valid_claim(world: World) -> None:

@@ -89,8 +89,7 @@ def test_after_a_kill_only_what_was_not_stored_is_embedded(world: World) -> None
     assert (job.lost_workers, job.run_alone) == (0, False)  # it got on before the worker was lost
     assert 0 < job.stored_chunks <= len(stored)
     before = len(world.embedder.embedded)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     # The first chunk twice: its token vectors were not stored yet.
     assert len(world.embedder.embedded) - before == chunks(world, base) - len(stored) + 1
 
@@ -108,8 +107,7 @@ def test_a_job_that_waits_goes_first(world: World) -> None:
     total = chunks(world, base)
     assert len(world.embedder.embedded) == total + 1 + 1  # "hello", and the first chunk once more
     world.pass_time(61)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 @pytest.mark.usefixtures("short_turns")
@@ -120,8 +118,7 @@ def test_a_job_that_is_claimed_ahead_goes_first(world: World) -> None:
     assert shift(world) is JobOutcome.DONE
     assert job_of(world, base, "short").finished_at < job_of(world, base, "long").finished_at
     world.pass_time(61)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 @pytest.mark.usefixtures("short_turns")
@@ -134,8 +131,7 @@ def test_it_gives_way_once_the_task_is_over(world: World) -> None:
         turns += 1
     assert turns > 3
     world.pass_time(61)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     assert len(world.embedder.embedded) == chunks(world, base) + turns - 1
 
 
@@ -174,8 +170,7 @@ def test_a_chunk_that_no_worker_survives_is_found(world: World) -> None:
         world.sweep()
     assert deaths == 1 + lost_worker.MAX_LOST_WORKERS  # it got on before the first one
     assert [letter.error_code for letter in world.dead_letters(base)] == ["worker_lost"]
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     assert len(world.stored(base)) == 1
 
 
@@ -228,6 +223,5 @@ def test_a_repair_gives_way_too(world: World) -> None:
     assert outcomes[:2] == [JobOutcome.GAVE_WAY] * 2
     assert outcomes[-1] is JobOutcome.DONE
     world.pass_time(61)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     assert len(world.embedder.embedded) == 1 + chunks(world, base) + len(outcomes) - 1

@@ -190,10 +190,7 @@ class Protocol(RuleBasedStateMachine):
         ).fetchone()
         expired = {
             UUID(each)
-            for query in (
-                CAPTURED_UNTIL,
-                RESTORABLE_UNTIL,
-            )
+            for query in (CAPTURED_UNTIL, RESTORABLE_UNTIL)
             for (each,) in self.sql.execute(query, [session, until])
         }
         self.sql.execute("UPDATE sessions SET expires_at = ? WHERE id = ?", [until, row])
@@ -573,8 +570,7 @@ class Protocol(RuleBasedStateMachine):
         assert set(self.world.vectors.names()) == {
             ref.name for ref in self._collections("AND g.generation = b.serving")
         }
-        with self.world.services.database.reading() as db:
-            assert set(db.scalars(sa.select(MemoryBase.id))) == self.bases.keys()
+        assert set(self.world.scalars(sa.select(MemoryBase.id))) == self.bases.keys()
         self._none("SELECT id FROM ingestion_jobs WHERE state IN ('queued', 'running')")
         self._none("SELECT session_id FROM sessions WHERE deleted_at IS NOT NULL")
         self._none("SELECT id FROM dead_letters WHERE message_id NOT IN (SELECT id FROM messages)")

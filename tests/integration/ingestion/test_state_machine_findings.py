@@ -18,14 +18,6 @@ def rename(world: World, old: str, new: str) -> None:
     edits.update_session(world.services, world.user_id, world.flow_id, old, new_session_id=new)
 
 
-def rest(world: World) -> None:
-    """Work until nothing is left, through leases and audits."""
-    for _ in range(4):
-        world.settle()
-        world.pass_time(121)
-    world.settle()
-
-
 def test_a_late_write_under_a_former_id_is_found_after_its_message_is_deleted(world: World) -> None:
     base = world.new_base(threshold=1)
     (captured,) = world.say("s", "the only one").messages
@@ -38,7 +30,7 @@ def test_a_late_write_under_a_former_id_is_found_after_its_message_is_deleted(wo
     world.vectors.before_upsert = freeze_while_the_session_is_renamed
     assert world.run(world.queue.enqueued[0]) == JobOutcome.LOST
     assert len(world.stored(base)) == 1  # it came late, under the former name
-    rest(world)
+    world.rest()
     assert world.stored(base) == set()
     world.assert_exact(base)
 
@@ -54,7 +46,7 @@ def test_a_late_write_under_the_id_before_the_last_is_found(world: World) -> Non
 
     world.vectors.before_upsert = freeze_while_the_session_is_renamed_twice
     assert world.run(world.queue.enqueued[0]) == JobOutcome.LOST
-    rest(world)
+    world.rest()
     assert len(world.stored(base)) == 1
     world.assert_all_ingested(base)
 
@@ -66,12 +58,12 @@ def test_a_late_write_under_an_id_that_was_audited_before_is_found(world: World)
     def freeze_beyond_the_audit(*_: object) -> None:
         world.vectors.before_upsert = None
         rename(world, "s", "t")
-        rest(world)
+        world.rest()
 
     world.vectors.before_upsert = freeze_beyond_the_audit
     assert world.run(world.queue.enqueued[0]) == JobOutcome.LOST
     assert len(world.stored(base)) == 2
-    rest(world)
+    world.rest()
     assert len(world.stored(base)) == 1
     world.assert_all_ingested(base)
 
@@ -82,7 +74,7 @@ def test_a_session_that_takes_a_former_id_keeps_its_own_chunks(world: World) -> 
     world.settle()
     rename(world, "s", "t")
     world.say("s", "of the second")
-    rest(world)
+    world.rest()
     world.assert_all_ingested(base)
     assert len(world.stored(base)) == 2
 
@@ -99,7 +91,7 @@ def test_a_write_after_the_audit_is_audited_too(world: World, ends: str) -> None
         world.sweep()
         world.settle()
         edits.edit_message(world.services, world.user_id, captured.id, {"content": "the second wording"})
-        rest(world)
+        world.rest()
         assert world.row(base, "s").audit_at is None
         if ends == "failed":
             world.vectors.fail_next(errors.VectorStoreUnavailable(), on="stored_ids")
@@ -107,7 +99,7 @@ def test_a_write_after_the_audit_is_audited_too(world: World, ends: str) -> None
     world.vectors.before_upsert = freeze_for_many_leases
     assert world.run(world.queue.enqueued[0]) == JobOutcome.LOST
     assert len(world.stored(base)) == 2
-    rest(world)
+    world.rest()
     world.assert_all_ingested(base)
 
 
@@ -119,7 +111,7 @@ def test_a_write_after_the_removal_of_its_session_is_deleted(world: World) -> No
         world.vectors.before_upsert = None
         world.locks.expire(base, "s")
         edits.delete_session(world.services, world.user_id, world.flow_id, "s")
-        rest(world)
+        world.rest()
         assert world.rows(base) == []
 
     world.vectors.before_upsert = freeze_until_the_session_is_gone
@@ -162,5 +154,5 @@ def test_a_late_write_reported_during_an_audit_is_audited_again(world: World, mo
     world.settle()
     assert outcomes == [JobOutcome.LOST]
     assert len(world.stored(base)) == 2
-    rest(world)
+    world.rest()
     world.assert_all_ingested(base)

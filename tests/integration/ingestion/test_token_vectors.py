@@ -24,8 +24,7 @@ from memorybase.sessions import edits
 
 
 def stored(world: World) -> dict[UUID, TokenVectors]:
-    with world.services.database.reading() as db:
-        return {each.message_id: each for each in db.scalars(sa.select(TokenVectors))}
+    return {each.message_id: each for each in world.scalars(sa.select(TokenVectors))}
 
 
 def search(world: World, base: UUID, query: str, **wanted: Any) -> list[Hit]:
@@ -44,8 +43,7 @@ def without_token_vectors(world: World) -> World:
 
 
 def lose(world: World, message_id: UUID) -> None:
-    with world.services.database.transaction() as db:
-        db.execute(sa.delete(TokenVectors).where(TokenVectors.message_id == message_id))
+    world.execute(sa.delete(TokenVectors).where(TokenVectors.message_id == message_id))
 
 
 def doctor_check(world: World) -> doctor.Result:
@@ -59,8 +57,7 @@ class TestKeeping:
     def test_each_message_has_token_vectors_of_its_first_chunk_and_version(self, world: World) -> None:
         base = world.new_base(threshold=1)
         short, long, blank = world.say("s", "the cat sleeps", "word " * 600, "   ").messages
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
         found = stored(world)
         assert found.keys() == {short.id, long.id}
         size = world.embedder.dimension // 4
@@ -101,8 +98,7 @@ class TestKeeping:
         before = {id_: each.vectors for id_, each in stored(world).items()}
         world.embedder.embedded.clear()
         regenerate.regenerate(world.services, world.user_id, base)
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
         assert world.embedder.embedded == []
         world.pass_time(3_600)
         world.settle()
@@ -120,8 +116,7 @@ class TestKeeping:
         assert (hit.content, signal(hit, "match")) == ("the cat sleeps", signals.UNKNOWN_MATCH)
         world.embedder.embedded.clear()
         regenerate.regenerate(world.services, world.user_id, base)
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
         assert len(world.embedder.embedded) == 2  # the first chunk of each; the other vectors are reused
         assert len(stored(world)) == 2
         assert signal(search(world, base, "cat")[0], "match") == pytest.approx(1, abs=0.02)
@@ -144,8 +139,7 @@ class TestKeeping:
             "1 memory base without them, or with former ones; regenerate for better results",
         )
         regenerate.regenerate(world.services, world.user_id, base)
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
         assert signal(search(world, base, "second")[0], "match") == pytest.approx(1, abs=0.02)
         assert doctor_check(world).detail == doctor.IN_ORDER
 
@@ -169,8 +163,7 @@ class TestRepair:
         done = reconcile.reconcile_base(world.services, base, repair=True)
         assert done is not None
         assert "1 messages without token vectors" in describe(done, repair=True)
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
         assert len(stored(world)) == 2
         assert consistency.check_mismatch(world.services, world.user_id, base).state == "ok"
         assert doctor_check(world).detail == doctor.IN_ORDER
@@ -187,8 +180,7 @@ class TestRepair:
             world.drain()
         assert (stored(world), world.row(base, "s").cursor_seq) == ({}, 0)
         world.pass_time(3_600)
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
 
 
 class TestSearch:

@@ -79,8 +79,7 @@ def test_a_lost_job_keeps_the_trace(world: World, spans: Recorded) -> None:
     world.new_base(threshold=1)
     say(world, "s", "one")
     world.queue.clear()
-    with world.services.database.transaction() as db:
-        db.execute(sa.delete(IngestionJob))
+    world.execute(sa.delete(IngestionJob))
     world.settle()
     assert spans.one("job").trace_id == TRACE
 

@@ -35,8 +35,7 @@ def no_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
 def filled(world: World, *texts: str) -> UUID:
     base = world.new_base(threshold=1)
     world.say("s", *(texts or TEXTS))
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     return base
 
 
@@ -45,8 +44,7 @@ def regenerate(world: World, base: UUID, **changes: Any) -> list[str]:
     world.embedder.embedded.clear()
     world.vectors.calls.clear()
     regeneration.regenerate(world.services, world.user_id, base, **changes)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     return world.embedder.embedded
 
 
@@ -56,8 +54,7 @@ def second_base(world: World, **settings: Any) -> tuple[UUID, list[str]]:
     world.vectors.calls.clear()
     base = world.new_base(**settings)
     world.flush(base)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     return base, world.embedder.embedded
 
 

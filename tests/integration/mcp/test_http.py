@@ -306,9 +306,7 @@ def test_an_allowed_origin_may_ask(api_settings: Settings) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("proxies", "person"), [(["127.0.0.1"], "zoe@example.com"), (["10.0.0.1"], None)])
-def test_the_person_behind_a_tool_is_whom_a_trusted_proxy_names(
-    api_settings: Settings, proxies: list[str], person: str | None
-) -> None:
+def test_a_trusted_proxy_names_the_person(api_settings: Settings, proxies: list[str], person: str | None) -> None:
     """The tool's own call comes from within the application, where no proxy says it again."""
     changes = {"proxy_user_header": "X-Forwarded-User", "trusted_proxies": proxies}
     remember = {**CALL, "params": {"name": "remember", "arguments": {"content": "x", "session_id": "s1"}}}

@@ -104,16 +104,9 @@ def test_without_a_stack_it_ends_with_an_error(tmp_path: Path) -> None:
 def test_it_ends_with_its_input_and_writes_nothing_but_the_protocol(served: Served, tmp_path: Path) -> None:
     key_file = tmp_path / "api_key"
     key_file.write_text(f"{served.api.secret}\n")
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     calls: list[dict[str, Any]] = [
-        {
-            "id": 1,
-            "method": "initialize",
-            "params": {
-                "protocolVersion": "2025-06-18",
-                "capabilities": {},
-                "clientInfo": {"name": "test", "version": "1"},
-            },
-        },
+        {"id": 1, "method": "initialize", "params": about},
         {"method": "notifications/initialized"},
         {"id": 2, "method": "tools/call", "params": {"name": "search_memory", "arguments": {"query": "fence"}}},
         {"id": 3, "method": "tools/call", "params": {"name": "correct_memory", "arguments": {}}},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, cast
 from urllib.parse import quote
 from uuid import uuid4
@@ -51,6 +52,15 @@ def memory(api: Api) -> McpClient:
     return client_of(api)
 
 
+def found_by(memory: McpClient, query: str = "fence", **arguments: Any) -> list[str]:
+    hits = memory.call("search_memory", query=query, top_k=50, **arguments)["results"]
+    return sorted(hit["content"] for hit in hits)
+
+
+def shown(messages: list[dict[str, Any]], key: str = "content") -> list[tuple[str, str]]:
+    return [(each["role"], each[key]) for each in messages]
+
+
 @each_row("era", ERAS)
 def test_a_client_learns_tools_hints_schemas_and_when_to_search(api: Api, era: str) -> None:
     async def look(client: Any) -> tuple[Any, ...]:
@@ -74,17 +84,11 @@ def test_a_client_learns_tools_hints_schemas_and_when_to_search(api: Api, era: s
 class TestSearchMemory:
     def test_filters(self, api: Api, memory: McpClient) -> None:
         old = (datetime.now(UTC) - timedelta(days=10)).isoformat()
-        said = [
-            {"role": "user", "content": "Is the fence green?", "timestamp": old},
-            {"role": "assistant", "content": "The fence is green."},
-        ]
+        asked = {"role": "user", "content": "Is the fence green?", "timestamp": old}
+        said = [asked, {"role": "assistant", "content": "The fence is green."}]
         api.post("/flows/support/runs", {"session_id": "s1", "messages": said}, expect=201)
         api.capture("The fence is old.", session="s2")
-
-        def found(**arguments: Any) -> list[str]:
-            hits = memory.call("search_memory", query="fence", top_k=50, **arguments)["results"]
-            return sorted(hit["content"] for hit in hits)
-
+        found = partial(found_by, memory)
         week = (datetime.now(UTC) - timedelta(days=7)).isoformat()
         assert found() == ["Is the fence green?", "The fence is green.", "The fence is old."]
         assert found(role="user") == ["Is the fence green?"]
@@ -92,8 +96,8 @@ class TestSearchMemory:
         assert found(after=week) == ["The fence is green.", "The fence is old."]
         assert found(before=week) == ["Is the fence green?"]
         assert len(memory.call("search_memory", query="fence", top_k=1)["results"]) == 1
-        assert memory.call("search_memory", query="thanks")["results"] == [], "nothing fits"
-        assert len(memory.call("search_memory", query="thanks", min_score=0)["results"]) == 3
+        assert found("thanks") == [], "nothing fits"
+        assert len(found("thanks", min_score=0)) == 3
 
     def test_a_hit_has_its_neighbours_and_says_whether_it_is_pending(self, api: Api, memory: McpClient) -> None:
         api.capture("one", "The fence is green.", "three")
@@ -101,10 +105,7 @@ class TestSearchMemory:
         hit = memory.call("search_memory", query="green fence", top_k=1)["results"][0]
         alone = memory.call("search_memory", query="green fence", top_k=1, neighbors=0)["results"][0]
 
-        assert (hit["before"], hit["after"]) == (
-            [{"role": "assistant", "content": "one"}],
-            [{"role": "assistant", "content": "three"}],
-        )
+        assert [shown(hit[side]) for side in ("before", "after")] == [[("assistant", "one")], [("assistant", "three")]]
         assert (alone["before"], alone["after"]) == ([], [])
         assert hit["pending"] is True
         base = api.get("/memories")["items"][0]["id"]
@@ -148,9 +149,7 @@ class TestSearchMemory:
             ({"after": 2026}, "after must be a text (got 2026)"),
         ],
     )
-    def test_bad_arguments_are_errors_that_say_what_must_be(
-        self, memory: McpClient, arguments: dict[str, Any], expected: str
-    ) -> None:
+    def test_bad_arguments_say_what_must_be(self, memory: McpClient, arguments: dict[str, Any], expected: str) -> None:
         query = {} if "query" in arguments or not arguments else {"query": "x"}
 
         error = memory.refused("search_memory", **query, **arguments)
@@ -161,9 +160,7 @@ class TestSearchMemory:
     def test_an_empty_string_for_an_optional_argument_is_none(self, api: Api, memory: McpClient) -> None:
         api.capture("The fence is green.")
 
-        found = memory.call("search_memory", query="fence", session_id="", after="", before="", role="")["results"]
-
-        assert [hit["content"] for hit in found] == ["The fence is green."]
+        assert found_by(memory, session_id="", after="", before="", role="") == ["The fence is green."]
         assert memory.call("list_sessions", query="", cursor=None)["sessions"]
 
     def test_an_optional_text_that_is_json_is_text(self, api: Api, memory: McpClient) -> None:
@@ -216,18 +213,13 @@ class TestReading:
 
     def test_calls_of_tools_are_named(self, api: Api, memory: McpClient) -> None:
         asked = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
-        said = [
-            {"role": "assistant", "content": None, "tool_calls": [asked]},
-            {"role": "tool", "tool_call_id": "c1", "content": "Rain."},
-        ]
+        call = {"role": "assistant", "content": None, "tool_calls": [asked]}
+        said = [call, {"role": "tool", "tool_call_id": "c1", "content": "Rain."}]
         api.post("/flows/support/runs", {"session_id": "s1", "messages": said}, expect=201)
 
         messages = memory.call("get_session", session_id="s1")["messages"]
 
-        assert [(each["role"], each["content"]) for each in messages] == [
-            ("assistant", "[calls weather]"),
-            ("tool", "Rain."),
-        ]
+        assert shown(messages) == [("assistant", "[calls weather]"), ("tool", "Rain.")]
 
     def test_a_session_that_does_not_exist_is_an_error(self, memory: McpClient) -> None:
         assert "no session 'gone'" in memory.refused("get_session", session_id="gone")
@@ -274,23 +266,15 @@ class TestWriting:
         assert memory.call("search_memory", query="staging server")["results"]
 
     def test_messages_keep_their_roles_and_ids(self, api: Api, memory: McpClient) -> None:
-        said = [
-            {"role": "user", "content": "Which?", "id": "m1"},
-            {"role": "assistant", "content": "Heron.", "id": "m2"},
-        ]
+        spoken = [("user", "m1"), ("assistant", "m2"), ("user", "m3")]
+        said = [{"role": role, "content": f"It is {name}.", "id": name} for role, name in spoken]
 
-        stored = memory.call("remember", messages=said, session_id="talk", run_id="r1")
-        longer = memory.call(
-            "remember", messages=[*said, {"role": "user", "content": "Thanks.", "id": "m3"}], session_id="talk"
-        )
+        stored = memory.call("remember", messages=said[:2], session_id="talk", run_id="r1")
+        longer = memory.call("remember", messages=said, session_id="talk")
 
         assert (stored["stored"], longer["stored"]) == (2, 1)
         messages = api.get("/messages", session_id="talk", flow_id="support")["items"]
-        assert [(each["external_id"], each["role"]) for each in messages] == [
-            ("m1", "user"),
-            ("m2", "assistant"),
-            ("m3", "user"),
-        ]
+        assert shown(messages, "external_id") == spoken
 
     def test_the_same_note_in_another_session_is_another_one(self, memory: McpClient) -> None:
         assert memory.call("remember", content="x", session_id="s1")["stored"] == 1
@@ -328,24 +312,18 @@ class TestWriting:
 
         assert memory.call("correct_memory", message_id=message, content="The fence is white.")["message_id"] == message
 
-        found = memory.call("search_memory", query="fence", top_k=50)["results"]
-        assert [hit["content"] for hit in found] == ["The fence is white."]
+        assert found_by(memory) == ["The fence is white."]
 
     def test_a_muted_message_is_not_found_and_a_pinned_one_comes_first(self, api: Api, memory: McpClient) -> None:
         green, old = (each["id"] for each in api.capture("The fence is green.", "The fence is old.")["messages"])
 
         memory.call("correct_memory", message_id=green, muted=True, reason="painted over")
-        assert [hit["content"] for hit in memory.call("search_memory", query="fence")["results"]] == [
-            "The fence is old."
-        ]
+        assert found_by(memory) == ["The fence is old."]
         memory.call("correct_memory", message_id=green, muted=False, pinned=True)
-        assert len(memory.call("search_memory", query="fence")["results"]) == 2
+        assert len(found_by(memory)) == 2
         assert api.get(f"/messages/{green}")["pinned"] is True
-        assert [each["reason"] for each in api.get(f"/messages/{green}/history")["items"]] == [
-            None,
-            None,
-            "painted over",
-        ]
+        history = api.get(f"/messages/{green}/history")["items"]
+        assert [each["reason"] for each in history] == [None, None, "painted over"]
         assert "content, muted or pinned" in memory.refused("correct_memory", message_id=old)
 
     def test_nothing_is_forgotten_without_confirmation(self, api: Api, memory: McpClient) -> None:
@@ -364,14 +342,14 @@ class TestWriting:
 
         one = memory.call("forget_memory", message_id=message, confirm=True, reason="sold")
         (kept,) = api.get("/deleted-messages")["items"]
-        left = memory.call("search_memory", query="fence", top_k=50)["results"]
+        left = found_by(memory)
         all_of_it = memory.call("forget_memory", session_id="s1", confirm=True)
 
         assert (one["messages"], one["sessions"], one["restorable_until"]) == (1, 0, kept["restorable_until"])
         assert (kept["id"], kept["reason"]) == (message, "sold")
-        assert [hit["content"] for hit in left] == ["The fence is old."]
+        assert left == ["The fence is old."]
         assert (all_of_it["messages"], all_of_it["sessions"]) == (1, 1)
-        assert memory.call("search_memory", query="fence")["results"] == []
+        assert found_by(memory) == []
         assert "no session" in memory.refused("forget_memory", session_id="s1", confirm=True)
 
 
@@ -425,10 +403,8 @@ class TestResourcesAndPrompts:
         templates, prompts = client_of(api, era=era).run(look)
 
         assert {each.name for each in templates} == {"session", "summary", "message"}
-        assert {each.name: [a.name for a in each.arguments] for each in prompts} == {
-            "recall": ["topic"],
-            "catch_up": ["session_id"],
-        }
+        arguments = {each.name: [a.name for a in each.arguments] for each in prompts}
+        assert arguments == {"recall": ["topic"], "catch_up": ["session_id"]}
         assert all(each.description for each in [*templates, *prompts])
 
     @each_row("session", ["s1", "../a b/ü%"])

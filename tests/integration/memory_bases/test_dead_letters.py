@@ -190,9 +190,7 @@ def test_those_that_a_repair_retries_already_are_counted_and_left_alone(world: W
     assert (second.taken, second.remaining, second.skipped) == (3, 0, {SkipReason.RETRYING: 2})
 
 
-def test_a_discarded_message_stays_stored_and_a_regenerate_tries_it_again(
-    world: World, bases: tuple[UUID, UUID]
-) -> None:
+def test_a_discarded_message_is_tried_again_by_a_regenerate(world: World, bases: tuple[UUID, UUID]) -> None:
     act(world, DISCARD, flow_id=world.flow_id)
     assert len(world.messages()) == 6
     world.embedder._rejected.clear()

@@ -170,12 +170,7 @@ class TestHalvedFiles:
         assert_a_regenerate_helps(on_chroma, base)
 
     def test_all_files(
-        self,
-        on_chroma: World,
-        base: UUID,
-        intact: UUID,
-        halve: Callable[..., None],
-        monkeypatch: pytest.MonkeyPatch,
+        self, on_chroma: World, base: UUID, intact: UUID, halve: Callable[..., None], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         halve()
         assert checked(on_chroma, base).state == "unreadable"
@@ -228,8 +223,7 @@ class TestHalvedFiles:
 
 def assert_a_regenerate_helps(world: World, base: UUID) -> None:
     regenerate.regenerate(world.services, world.user_id, base)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     assert checked(world, base) == DeepResult("ok", Damage(checked=MESSAGES))
     request = SearchRequest(memory_base_id=base, query="message 700", mode="dense")
     assert search(world.services, world.user_id, request).results[0].content == "message 700"

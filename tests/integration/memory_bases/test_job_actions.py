@@ -89,9 +89,7 @@ def test_an_action_is_bounded_and_says_what_remains(world: World, bases: tuple[U
     assert states(world, bases[0]) == states(world, bases[1]) == 3 * [JobState.CANCELLED]
 
 
-def test_a_transaction_locks_few_sessions(
-    world: World, bases: tuple[UUID, UUID], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_few_sessions_are_locked(world: World, bases: tuple[UUID, UUID], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_batches, "SESSIONS_AT_ONCE", 2)
     sizes: list[int] = []
     act_in = job_actions._act_in_sessions
@@ -162,8 +160,7 @@ def test_a_regenerate_is_not_abandoned_in_passing(world: World) -> None:
     done = act(world, CANCEL, memory_base_id=base)
     assert (done.taken, done.skipped) == (0, {JobSkipReason.BUILD: 1})
     assert world.base(base).building is not None
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_what_others_have_is_not_found(world: World, bases: tuple[UUID, UUID]) -> None:

@@ -34,7 +34,7 @@ from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import KnowledgeBase, MemoryBase, Session, SessionProgress
 from memorybase.queries import cursors, memory_bases
 from memorybase.sessions import deletion as session_deletion
-from memorybase.sessions import edits, flows
+from memorybase.sessions import edits
 
 
 def delete(world: World, message_id: UUID) -> list[UUID]:
@@ -54,8 +54,7 @@ def test_an_edited_message_is_rewritten_and_its_old_chunks_are_deleted(world: Wo
     (job_id,) = edit(world, message.id, "quite another text")
     assert [job.kind for job in world.active_jobs(base)] == ["repair"]
     assert world.active_jobs(base)[0].id == job_id
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     assert "quite another text" in world.embedder.embedded
     assert world.row(base, "s").total_processed == 5
 
@@ -114,8 +113,7 @@ def test_an_edit_before_ingestion_needs_no_repair(world: World) -> None:
     world.say("s", *texts(2))
     assert edit(world, world.messages()[0].id, "better") == []
     world.flush(base)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     assert [job.kind for job in world.jobs(base)] == ["ingest"]
 
 
@@ -129,13 +127,11 @@ def test_only_content_files_and_metadata_can_be_edited(world: World) -> None:
 def test_a_renamed_session_is_searchable_under_its_new_id(world: World) -> None:
     base = filled(world)
     edits.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     records = world.vectors.records(world.ref(base)).values()
     assert {record.metadata["session_id"] for record in records} == {"t"}
     world.say("t", "going on")
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     assert world.row(base, "t").total_processed == 6
 
 
@@ -151,16 +147,8 @@ def test_a_session_renamed_while_its_job_runs_loses_nothing(world: World) -> Non
     for _ in range(3):
         world.settle()
         world.pass_time(61)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     assert world.row(base, "t").total_processed == 3
-
-
-def test_a_session_cannot_take_another_sessions_id(world: World) -> None:
-    filled(world)
-    world.say("t", "hello")
-    with pytest.raises(errors.SessionConflict):
-        edits.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
 
 
 def test_a_deleted_session_leaves_no_chunks_and_rows(world: World) -> None:
@@ -173,8 +161,7 @@ def test_a_deleted_session_leaves_no_chunks_and_rows(world: World) -> None:
     assert {row.session_id for row in world.rows(base)} == {"other"}
     assert len(world.stored(base)) == 1
     assert len(world.ledger(base)) == 1
-    with world.services.database.reading() as db:
-        assert db.scalars(sa.select(Session.session_id)).all() == ["other"]
+    assert world.scalars(sa.select(Session.session_id)) == ["other"]
 
 
 def test_a_session_deleted_during_its_job_leaves_no_chunks(world: World) -> None:
@@ -260,9 +247,7 @@ def test_a_regenerate_changes_no_count(world: World) -> None:
     regenerate(world, base)
     assert world.base(base).serving == 1
     world.drain()
-    world.settle()
-    assert world.base(base).serving == 2
-    world.assert_all_ingested(base)
+    world.assert_settled(base, serving=2)
     assert world.stored(base) == before
     assert world.vectors.collection_exists(old)
     world.pass_time(61)
@@ -299,9 +284,7 @@ def test_captures_and_edits_during_a_build_are_in_the_new_generation(world: Worl
         delete(world, world.messages("s")[299].id)
 
     world.vectors.before_upsert = meanwhile
-    world.settle()
-    assert world.base(base).serving == 2
-    world.assert_all_ingested(base)
+    world.assert_settled(base, serving=2)
     assert world.row(base, "s").total_processed == 302
 
 
@@ -371,9 +354,7 @@ def test_the_sweeper_finishes_a_build_killed_at_its_last_advance(world: World) -
         world.drain()
     world.pass_time(61)
     world.locks.expire(base, "s")
-    world.settle()
-    assert world.base(base).serving == 2
-    world.assert_all_ingested(base)
+    world.assert_settled(base, serving=2)
 
 
 def test_a_second_regenerate_is_refused_while_jobs_are_active(world: World) -> None:
@@ -384,9 +365,7 @@ def test_a_second_regenerate_is_refused_while_jobs_are_active(world: World) -> N
     world.settle()
     assert world.base(base).serving == 2
     regenerate(world, base)
-    world.settle()
-    assert world.base(base).serving == 3
-    world.assert_all_ingested(base)
+    world.assert_settled(base, serving=3)
 
 
 def test_a_regenerate_can_change_model_and_capture(world: World) -> None:
@@ -395,8 +374,7 @@ def test_a_regenerate_can_change_model_and_capture(world: World) -> None:
     world.settle()
     assert world.row(base, "s").total_processed == 1
     regenerate(world, base, embedding_model="other", capture="all")
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     assert world.row(base, "s").total_processed == 2
     with world.services.database.reading() as db:
         entry = db.scalars(sa.select(KnowledgeBase).where(KnowledgeBase.memory_base_id == base)).one()
@@ -414,8 +392,7 @@ def test_a_regenerate_replaces_queued_jobs(world: World) -> None:
     world.say("s", *texts(3, start=100))
     regenerate(world, base)
     assert [job.state for job in world.jobs(base)][-2:] == ["cancelled", "queued"]
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     assert world.row(base, "s").total_processed == 8
 
 
@@ -426,9 +403,7 @@ def test_a_cancelled_build_moves_pending_messages_to_the_old_generation(world: W
     world.say("fresh", "a session the old generation has never seen")
     regeneration.cancel_job(world.services, world.user_id, world.active_jobs(base)[0].id)
     assert world.base(base).building is None
-    world.settle()
-    assert world.base(base).serving == 1
-    world.assert_all_ingested(base)
+    world.assert_settled(base, serving=1)
 
 
 # Mismatch
@@ -480,8 +455,7 @@ def test_a_deleted_collection_is_a_mismatch_and_is_not_recreated(world: World) -
     assert world.vectors.names() == []
     assert world.active_jobs(base)[0].state == "queued"
     regenerate(world, base)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_an_unavailable_store_is_no_mismatch(world: World) -> None:
@@ -512,8 +486,7 @@ def compared(world: World, base: UUID) -> str:
 
 def counted(world: World) -> int:
     """How many bases the sweeper's quick look finds to differ."""
-    with world.services.database.transaction() as db:
-        db.execute(sa.update(MemoryBase).values(compare_at=None))
+    world.execute(sa.update(MemoryBase).values(compare_at=None))
     return consistency.compare_counts(world.services)
 
 
@@ -586,22 +559,10 @@ def test_a_missing_collection_is_a_mismatch_even_during_jobs(world: World) -> No
 
 
 def set_on_row(world: World, base: UUID, values: dict[str, Any]) -> None:
-    with world.services.database.transaction() as db:
-        db.execute(sa.update(SessionProgress).where(SessionProgress.id == world.row(base, "s").id).values(values))
+    world.execute(sa.update(SessionProgress).where(SessionProgress.id == world.row(base, "s").id).values(values))
 
 
-def test_the_sweeper_finds_a_lost_chunk_by_its_count(world: World) -> None:
-    base = filled(world)
-    world.vectors.lose(world.ref(base), sorted(world.stored(base))[:1])
-    with world.services.database.transaction() as db:
-        db.execute(sa.update(MemoryBase).values(compare_at=None))
-    assert world.sweep().done["mismatches"] == 1
-    assert world.base(base).mismatch is True
-
-
-def test_a_comparison_that_takes_long_or_fails_waits_for_its_turn(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_or_failed_comparison_waits_for_its_turn(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = filled(world)
     clocks = iter(range(0, 10_000, 5))  # each look at the clock is five seconds later
     monkeypatch.setattr(consistency, "time", SimpleNamespace(monotonic=lambda: float(next(clocks))))
@@ -699,9 +660,7 @@ def test_a_deleted_flow_leaves_no_collections_and_rows(world: World) -> None:
     assert world.rows(base) == []
 
 
-def test_a_memory_base_deleted_while_a_change_waits_for_its_lock_is_not_changed(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_base_deleted_while_a_change_waits_is_not_changed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base_id = world.new_base(threshold=5)
     lock_base = memory_bases.lock_base
 
@@ -714,27 +673,6 @@ def test_a_memory_base_deleted_while_a_change_waits_for_its_lock_is_not_changed(
     monkeypatch.setattr(memory_bases, "lock_base", deleted_meanwhile)
     with pytest.raises(errors.NotFound):
         manage.update_memory_base(world.services, world.user_id, base_id, {"threshold": 7})
-
-
-def test_another_users_data_is_not_found(world: World) -> None:
-    base = filled(world)
-    stranger, message = world.new_user(), world.messages()[0].id
-    calls = [
-        lambda: deletion.delete_memory_base(world.services, stranger, base),
-        lambda: manage.update_memory_base(world.services, stranger, base, {"threshold": 1}),
-        lambda: regeneration.regenerate(world.services, stranger, base),
-        lambda: consistency.check_mismatch(world.services, stranger, base),
-        lambda: edits.edit_message(world.services, stranger, message, {"content": "x"}),
-        lambda: edits.delete_message(world.services, stranger, message),
-        lambda: edits.delete_session(world.services, stranger, world.flow_id, "s"),
-        lambda: session_deletion.delete_flow(world.services, stranger, world.flow_id),
-        lambda: regeneration.cancel_job(world.services, stranger, world.jobs(base)[0].id),
-        lambda: flows.put_flow(world.services, stranger, name="mine", flow_id=world.flow_id),
-    ]
-    for call in calls:
-        with pytest.raises(errors.NotFound):
-            call()
-    world.assert_all_ingested(base)
 
 
 def test_a_taken_name_is_refused_with_the_existing_id(world: World) -> None:
@@ -806,8 +744,7 @@ def test_no_name_becomes_a_path(world: World) -> None:
         base = world.new_base(name=name, kb_name=f"{name} of a base")
         manage.update_memory_base(world.services, world.user_id, base, {"name": f"{name} renamed"})
         knowledge.create(world.services, world.user_id, name=name)
-    with world.services.database.reading() as db:
-        entries = {str(entry.id) for entry in db.scalars(sa.select(KnowledgeBase))}
+    entries = {str(entry.id) for entry in world.scalars(sa.select(KnowledgeBase))}
     assert {path.name for path in folder.iterdir()} == entries
     assert len(entries) == 2 * len(names)
     assert {path for path in folder.parent.rglob("*") if folder not in {path, *path.parents}} == around
@@ -862,22 +799,18 @@ class TestHistory:
     def test_start_all_ingests_without_auto_capture(self, world: World) -> None:
         world.say("s", *texts(3))
         base = world.new_base(auto_capture=False, start="all")
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
         world.say("s", "later")
         world.settle()
         assert world.row(base, "s").total_processed == 3
 
-    def test_start_all_schedules_more_sessions_than_one_request(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_start_all_schedules_any_number_of_sessions(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("memorybase.ingestion.scheduler.SESSIONS_SCHEDULED_AT_ONCE", 2)
         for number in range(5):
             world.say(f"s{number}", *texts(2))
         base = world.new_base(start="all")
         assert len(world.active_jobs(base)) == 2
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
         assert sum(row.total_processed for row in world.rows(base)) == 10
 
     def test_start_all_leaves_deleted_sessions_and_other_flows_out(self, world: World) -> None:
@@ -899,8 +832,7 @@ class TestHistory:
         assert world.row(base, "s").total_processed == 18
         world.pass_time(10)
         assert world.sweep().done["idle"] == 1
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
 
     def test_start_beginning_leaves_history_to_the_next_trigger(self, world: World) -> None:
         world.say("s", *texts(18))
@@ -909,8 +841,7 @@ class TestHistory:
         world.settle()
         assert world.rows(base) == []
         world.say("s", *texts(1, start=18))
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
 
     @pytest.mark.parametrize("sessions", [0, 3])
     def test_start_now_skips_every_session(self, world: World, sessions: int) -> None:

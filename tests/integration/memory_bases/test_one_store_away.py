@@ -9,6 +9,7 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from harness.acts import run_batch
 from harness.doubles import AtOnce, InMemoryVectors
 from harness.world import WORKER, World
 
@@ -24,7 +25,6 @@ from memorybase.queries import memory_bases, store_health
 from memorybase.read_models import memory_bases as views
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
-from memorybase.services import JobMessage
 from memorybase.vector_stores import VectorStoreName
 from memorybase.vectors.stores import VectorStores
 
@@ -81,15 +81,6 @@ def assert_complete(world: World, base: UUID, texts: int = len(TEXTS)) -> None:
     assert (compared.state, compared.expected) == ("ok", texts)
 
 
-def run_batch(world: World) -> None:
-    """One worker, from the first notification until nothing waits."""
-
-    def run(message: JobMessage) -> job_runner.JobOutcome:
-        return job_runner.run_jobs(world.services, message, owner=WORKER, may_continue=lambda: True, new_thread=AtOnce)
-
-    world.queue.drain(run)
-
-
 def fail_checks(world: World, store: InMemoryVectors) -> None:
     """Let the sweeper's test writes fail in this store for a minute, while it answers reads."""
     heartbeats.beat(world.services, "sweeper@1", "sweeper")
@@ -120,9 +111,7 @@ class TestOneStoreAway:
         assert (job.state, job.outages, job.attempts) == ("queued", 1, 0)
         assert "pgvector" in (job.error or "")
 
-    def test_nothing_is_embedded_for_a_store_that_is_known_to_be_away(
-        self, both: World, pgvector: InMemoryVectors
-    ) -> None:
+    def test_nothing_is_embedded_for_a_store_that_is_away(self, both: World, pgvector: InMemoryVectors) -> None:
         there = filled(both, "pgvector")
         pgvector.away = True
         with pytest.raises(errors.VectorStoreUnavailable):
@@ -191,9 +180,7 @@ class TestOneStoreAway:
 
         assert not delete_memory_base(both.services, both.user_id, there)
 
-    def test_comparisons_of_others_go_on(
-        self, both: World, pgvector: InMemoryVectors, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_comparisons_go_on(self, both: World, pgvector: InMemoryVectors, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(memory_bases, "COMPARE_LIMIT", 1)
         there, here = filled(both, "pgvector"), filled(both, "chroma")
         both.vectors.lose(both.ref(here), [next(iter(both.stored(here)))])
@@ -208,9 +195,7 @@ class TestOneStoreAway:
 
         assert (both.base(here).mismatch, both.base(there).mismatch) == (True, False)
 
-    def test_the_operators_comparison_says_unavailable_of_its_memory_bases_alone(
-        self, both: World, pgvector: InMemoryVectors
-    ) -> None:
+    def test_the_comparison_says_unavailable_of_its_memory_bases(self, both: World, pgvector: InMemoryVectors) -> None:
         here, there = filled(both, "chroma"), filled(both, "pgvector")
         pgvector.away = True
 
@@ -234,28 +219,16 @@ class TestWhichStore:
         assert {name for name in STORES if checked[name].ok} == {"chroma"}
         assert (shown["chroma"].ok, shown["pgvector"].ok) == (True, False)
 
-    def test_test_writes_go_to_every_store(self, both: World, pgvector: InMemoryVectors) -> None:
-        here, there = filled(both, "chroma"), filled(both, "pgvector")
-        fail_checks(both, pgvector)
-
-        failing = {part.name for part in health.check_parts(both.services) if not part.ok}
-
-        assert failing == {"pgvector", "worker"}
-        statuses = [views.get_memory_base(both.services, both.user_id, base).status for base in (here, there)]
-        assert statuses == ["ready", "unavailable"]
+    @pytest.mark.parametrize("failing", STORES)
+    def test_test_writes_go_to_every_store(self, both: World, pgvector: InMemoryVectors, failing: str) -> None:
+        bases = {store: filled(both, store) for store in STORES}
+        fail_checks(both, pgvector if failing == "pgvector" else both.vectors)
+        assert {part.name for part in health.check_parts(both.services) if not part.ok} == {failing, "worker"}
+        statuses = {store: views.get_memory_base(both.services, both.user_id, bases[store]).status for store in STORES}
+        assert statuses == {store: "unavailable" if store == failing else "ready" for store in STORES}
         unreachable = views.MemoryBaseQuery(status=views.MemoryBaseStatus.UNAVAILABLE)
         listed = views.list_memory_bases(both.services, both.user_id, views.PageRequest(), unreachable)
-        assert [each.id for each in listed.items] == [there]
-
-    def test_chroma_does_not_answer_for_pgvector(self, both: World) -> None:
-        here, there = filled(both, "chroma"), filled(both, "pgvector")
-        fail_checks(both, both.vectors)
-
-        statuses = [views.get_memory_base(both.services, both.user_id, base).status for base in (here, there)]
-        unreachable = views.MemoryBaseQuery(status=views.MemoryBaseStatus.UNAVAILABLE)
-        listed = views.list_memory_bases(both.services, both.user_id, views.PageRequest(), unreachable)
-
-        assert (statuses, [each.id for each in listed.items]) == (["unavailable", "ready"], [here])
+        assert [each.id for each in listed.items] == [bases[failing]]
 
     def test_the_doctor_has_a_check_for_each(
         self, both: World, pgvector: InMemoryVectors, monkeypatch: pytest.MonkeyPatch

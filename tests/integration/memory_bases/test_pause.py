@@ -43,8 +43,7 @@ def test_captures_move_the_target_and_no_job_is_made(world: World, base: UUID) -
     assert world.jobs(base) == []
     assert (world.row(base, "s").cursor_seq, world.row(base, "s").target_seq) == (0, 3)
     resume(world, base)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_queued_jobs_are_cancelled_and_their_messages_come_later(world: World, base: UUID) -> None:
@@ -56,8 +55,7 @@ def test_queued_jobs_are_cancelled_and_their_messages_come_later(world: World, b
     world.settle()
     assert world.stored(base) == set()
     resume(world, base)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_a_running_job_ends_and_has_no_successor(world: World, base: UUID) -> None:
@@ -73,8 +71,7 @@ def test_a_running_job_ends_and_has_no_successor(world: World, base: UUID) -> No
     assert job.state == JobState.DONE
     assert world.row(base, "s").cursor_seq == 2
     resume(world, base)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_a_job_that_is_requeued_after_the_pause_does_not_run(world: World, base: UUID) -> None:
@@ -97,8 +94,7 @@ def test_a_job_that_is_requeued_after_the_pause_does_not_run(world: World, base:
     assert world.stored(base) == set()
     resume(world, base)
     world.pass_time(3600)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_edits_and_deletions_still_reach_the_store(world: World, base: UUID) -> None:
@@ -138,8 +134,7 @@ def test_idle_sessions_become_due_but_wait(world: World, base: UUID) -> None:
     world.settle()
     assert (world.row(base, "s").target_seq, world.jobs(base)) == (1, [])
     resume(world, base)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_a_flush_is_refused_and_says_what_to_do(world: World, base: UUID) -> None:
@@ -157,8 +152,7 @@ def test_a_rebuild_waits_too(world: World, base: UUID) -> None:
     world.settle()
     assert world.base(base).building is not None
     resume(world, base)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_it_is_shown_and_not_called_stalled(world: World, base: UUID, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,8 +32,7 @@ def with_history(world: World) -> None:
 
 def left(world: World) -> int:
     """How many preparations are not done."""
-    with world.services.database.reading() as db:
-        return db.scalar(sa.select(sa.func.count()).select_from(Preparation)) or 0
+    return world.scalar(sa.select(sa.func.count()).select_from(Preparation)) or 0
 
 
 def finish(world: World, between: Callable[[int], object] = lambda _: None) -> int:
@@ -100,8 +99,7 @@ def test_lists_look_again_at_sessions_that_were_passed(world: World) -> None:
     finish(world)
     settle(world)
     sweeper.mark_passed(world.services)
-    with world.services.database.reading() as db:
-        assert all(session.passed_seq == 1 for session in db.scalars(sa.select(Session)))
+    assert all(session.passed_seq == 1 for session in world.scalars(sa.select(Session)))
     second = world.new_base(threshold=100)
     finish(world)
     view = views.get_memory_base(world.services, world.user_id, second)

@@ -8,17 +8,15 @@ from uuid import UUID
 
 import pytest
 from harness import ChromaServer
-from harness.doubles import AtOnce
+from harness.acts import run_batch
 from harness.waiting import wait_until
-from harness.world import WORKER, World
+from harness.world import World
 
 from memorybase import errors
-from memorybase.ingestion import job_runner
 from memorybase.memory_bases import consistency, orphans, reconcile, regenerate
 from memorybase.operations import health, heartbeats, store_check
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
-from memorybase.services import JobMessage
 from memorybase.vector_stores import VectorStoreName
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.pgvector import PgVectorStore
@@ -60,19 +58,8 @@ def found(world: World, base: UUID) -> set[str]:
     return {hit.content for hit in search.search(world.services, world.user_id, wanted).results}
 
 
-def run_batch(world: World) -> None:
-    """One worker, from the first notification until nothing waits."""
-
-    def run(message: JobMessage) -> job_runner.JobOutcome:
-        return job_runner.run_jobs(world.services, message, owner=WORKER, may_continue=lambda: True, new_thread=AtOnce)
-
-    world.queue.drain(run)
-
-
 @pytest.mark.parametrize("stopped", STOPPED)
-def test_a_store_that_is_stopped_harms_only_its_memory_bases(
-    two: World, own_chroma: ChromaServer, stopped: str
-) -> None:
+def test_a_stopped_store_harms_only_its_memory_bases(two: World, own_chroma: ChromaServer, stopped: str) -> None:
     here, there = filled(two, "pgvector"), filled(two, "chroma")
     heartbeats.beat(two.services, "worker@1", "worker")
     heartbeats.beat(two.services, "sweeper@1", "sweeper")

@@ -30,8 +30,7 @@ def filled(world: World, *sessions: str) -> UUID:
     base = world.new_base(threshold=1)
     for session_id in sessions or ("s",):
         world.say(session_id, "one", "two", "three")
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     return base
 
 
@@ -113,8 +112,7 @@ class TestBases:
         done = reconcile(world, base, repair=True)
         assert (done.extra, done.marked, done.removed) == (1, 1, 0)
         assert stray in world.stored(base)
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
 
     def test_chunks_of_a_message_known_to_sql_are_kept(self, world: World) -> None:
         world.embedder.reject("poison")
@@ -123,8 +121,7 @@ class TestBases:
         world.settle()
         dead = next(m for m in world.messages() if m.content == "poison")  # in no ledger
         forgotten = world.messages()[0]  # in the ledger alone
-        with world.services.database.transaction() as db:
-            db.execute(sa.delete(Message).where(Message.id == forgotten.id))
+        world.execute(sa.delete(Message).where(Message.id == forgotten.id))
         for message in (dead, forgotten):
             stray = chunk_ids.chunk_id(base, message.id, 9, 0)
             copied(world, base, stray)
@@ -132,8 +129,7 @@ class TestBases:
             assert (done.extra, done.marked, done.removed) == (1, 1, 0)
             assert stray in world.stored(base)
             world.vectors.lose(world.ref(base), [stray])
-            with world.services.database.transaction() as db:
-                db.execute(sa.update(SessionProgress).values(audit_at=None))
+            world.execute(sa.update(SessionProgress).values(audit_at=None))
 
     def test_chunks_of_another_flow_are_deleted_at_once(self, world: World) -> None:
         base = filled(world)
@@ -161,8 +157,7 @@ class TestBases:
         done = reconcile(world, base, repair=True)
         assert (done.state, done.missing, done.extra, done.removed) == ("ok", 0, 0, 0)
         world.vectors.upsert(world.ref(base), [record])
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
 
     @pytest.mark.parametrize("how", ["deleted", "replaced"])
     def test_a_missing_collection_needs_a_regenerate(self, world: World, how: str) -> None:
@@ -209,8 +204,7 @@ class TestBases:
             copied(world, base, chunk_ids.chunk_id(base, world.messages(session_id)[0].id, 9, 0), session_id=session_id)
         done = reconcile(world, base, repair=True)
         assert (done.extra, done.marked, done.removed) == (3, 3, 0)
-        world.settle()
-        world.assert_all_ingested(base)
+        world.assert_settled(base)
 
 
 class TestOrphans:
@@ -241,9 +235,7 @@ class TestOrphans:
         found = orphans.find_orphans(world.services)
         assert {(o.ref.name, o.created_at, o.old) for o in found} == {(name, None, False) for name in names}
 
-    def test_a_base_created_during_the_search_for_orphans_is_in_use(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_base_created_during_the_search_is_in_use(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         listed = world.vectors.list_collections
 
         def list_collections() -> list[StoredCollection]:
@@ -292,8 +284,7 @@ class TestOrphans:
         name = f"mb-{uuid4()}-g1"
         collection(world, name, 4_000)
         found = orphans.find_orphans(world.services)
-        with world.services.database.transaction() as db:
-            db.execute(sa.update(Generation).where(Generation.memory_base_id == base).values(collection_name=name))
+        world.execute(sa.update(Generation).where(Generation.memory_base_id == base).values(collection_name=name))
         assert orphans.drop_orphans(world.services, found) == []
         assert name in world.vectors.names()
 
@@ -322,9 +313,7 @@ class TestCommand:
         said = run(world, monkeypatch)
         assert (said.exit_code, said.output.count("ok")) == (0, 1)
 
-    def test_a_missing_collection_or_store_sets_the_exit_code(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_missing_collection_sets_the_exit_code(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = filled(world)
         world.vectors.delete_collection(world.ref(base).name)
         said = run(world, monkeypatch, "--repair")

@@ -44,8 +44,7 @@ def test_ended_jobs_are_deleted_after_their_days_and_active_ones_never(world: Wo
     age(world, base, 2)
     assert sweeper.delete_old(world.services) == 3
     assert [job.state for job in world.jobs(base)] == [JobState.QUEUED]
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
 
 
 def test_cancelled_jobs_go_and_a_failed_one_stays_until_the_session_has_a_later_one(world: World) -> None:
@@ -66,9 +65,7 @@ def test_cancelled_jobs_go_and_a_failed_one_stays_until_the_session_has_a_later_
     assert [job.state for job in world.jobs(base)] == [JobState.DONE]
 
 
-def test_a_pass_is_bounded_and_the_next_one_follows_at_once(
-    world: World, base: UUID, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pass_is_bounded_and_the_next_follows(world: World, base: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweeper, "DELETE_LIMIT", 2)
     age(world, base, 91)
     first = sweeper.sweep(world.services)

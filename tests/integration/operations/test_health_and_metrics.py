@@ -13,9 +13,8 @@ import sqlalchemy as sa
 from harness.api import Api, open_api
 from harness.world import World
 from prometheus_client.parser import text_string_to_metric_families
-from typer.testing import CliRunner
 
-from memorybase import cli, errors
+from memorybase import errors
 from memorybase.cli import doctor as doctor_cli
 from memorybase.database import postgresql
 from memorybase.database.paging import PageRequest
@@ -70,12 +69,8 @@ class TestVitals:
     def test_an_empty_installation_shows_zeros(self, world: World) -> None:
         vitals = health.read_vitals(world.services)
         assert (vitals.pending_sessions, vitals.pending_messages, vitals.oldest_pending_seconds) == (0, 0, None)
-        assert (vitals.jobs_queued, vitals.jobs_running, vitals.stuck_jobs, vitals.oldest_job_seconds) == (
-            0,
-            0,
-            0,
-            None,
-        )
+        assert (vitals.jobs_queued, vitals.jobs_running, vitals.stuck_jobs) == (0, 0, 0)
+        assert vitals.oldest_job_seconds is None
         assert (vitals.dead_letters, vitals.mismatched_memory_bases, vitals.queue_stalled) == (0, 0, False)
         assert vitals.worker == vitals.sweeper == health.Liveness(0, None)
 
@@ -102,8 +97,7 @@ class TestVitals:
         world.new_base(threshold=1)
         world.say("s", "a")
         assert health.read_vitals(world.services).pending_sessions == 1
-        with world.services.database.transaction() as db:
-            db.execute(sa.text("UPDATE memory_bases SET deleting_at = created_at"))
+        world.execute(sa.text("UPDATE memory_bases SET deleting_at = created_at"))
         assert health.read_vitals(world.services).pending_sessions == 0
 
     def test_a_builds_pending_messages_replace_the_serving_generations(self, world: World) -> None:
@@ -194,8 +188,7 @@ class TestVitals:
         (ref,) = [world.ref(base)]
         lost = sorted(world.vectors.records(ref))[:2]
         world.vectors.lose(ref, lost)
-        with world.services.database.transaction() as db:
-            db.execute(sa.update(MemoryBase).values(compare_at=None))
+        world.execute(sa.update(MemoryBase).values(compare_at=None))
         world.sweep()
         vitals = health.read_vitals(world.services)
         assert (vitals.mismatched_memory_bases, vitals.missing_chunks) == (1, 2)
@@ -282,19 +275,6 @@ class TestVitals:
         assert (vitals.jobs_queued, vitals.stuck_jobs) == (1, 0)
         assert (vitals.oldest_job_seconds or 0) > 290
 
-    def test_dead_letters_and_mismatches_are_counted(self, world: World) -> None:
-        base = world.new_base(threshold=1)
-        world.embedder.reject("poison")
-        world.say("s", "fine", "poison")
-        world.settle()
-        assert health.read_vitals(world.services).dead_letters == 1
-        world.vectors.lose(world.ref(base), sorted(world.stored(base)))
-        world.sweep()
-        with world.services.database.transaction() as db:
-            db.execute(sa.text("UPDATE memory_bases SET compare_at = NULL"))
-        world.sweep()
-        assert health.read_vitals(world.services).mismatched_memory_bases == 1
-
     def test_deleted_bases_and_discarded_dead_letters_are_not_counted(self, world: World) -> None:
         world.embedder.reject("poison")
         base, other = world.new_base(threshold=1), world.new_base(threshold=1)
@@ -304,8 +284,7 @@ class TestVitals:
         world.settle()
         assert sorted(letter.generation for letter in world.dead_letters(base)) == [1, 2]
         assert health.read_vitals(world.services).dead_letters == 2
-        with world.services.database.transaction() as db:
-            db.execute(sa.update(MemoryBase).values(mismatch=True))
+        world.execute(sa.update(MemoryBase).values(mismatch=True))
         assert health.read_vitals(world.services).mismatched_memory_bases == 2
         with world.services.database.transaction() as db:
             db.get_one(MemoryBase, other).deleting_at = world.base(other).created_at
@@ -500,6 +479,17 @@ class TestVectorStore:
         assert "no test write has succeeded" in result.detail
 
 
+OF_VITALS = """
+pending_sessions pending_messages oldest_pending_message_age_seconds jobs{state=queued}
+jobs{state=running} oldest_job_age_seconds stuck_jobs dead_letters mismatched_memory_bases
+processes{kind=worker} heartbeat_age_seconds{kind=worker} processes{kind=sweeper} retried_jobs
+webhooks{state=working} webhooks{state=failing} webhooks{state=disabled} webhook_deliveries_pending
+oldest_uningested_message_age_seconds jobs_without_progress missing_chunks
+oldest_comparison_age_seconds queued_jobs{priority=high} queued_jobs{priority=normal}
+queued_jobs{priority=low}
+"""
+
+
 class TestMetrics:
     def test_each_part_is_a_metric(self, api: Api) -> None:
         heartbeats.beat(api.services, "worker@1", "worker")
@@ -553,32 +543,7 @@ class TestMetrics:
         )
         monkeypatch.setattr(health, "read_vitals", lambda _services: vitals)
         said = scraped(api)
-        names = (
-            "pending_sessions",
-            "pending_messages",
-            "oldest_pending_message_age_seconds",
-            "jobs{state=queued}",
-            "jobs{state=running}",
-            "oldest_job_age_seconds",
-            "stuck_jobs",
-            "dead_letters",
-            "mismatched_memory_bases",
-            "processes{kind=worker}",
-            "heartbeat_age_seconds{kind=worker}",
-            "processes{kind=sweeper}",
-            "retried_jobs",
-            "webhooks{state=working}",
-            "webhooks{state=failing}",
-            "webhooks{state=disabled}",
-            "webhook_deliveries_pending",
-            "oldest_uningested_message_age_seconds",
-            "jobs_without_progress",
-            "missing_chunks",
-            "oldest_comparison_age_seconds",
-            "queued_jobs{priority=high}",
-            "queued_jobs{priority=normal}",
-            "queued_jobs{priority=low}",
-        )
+        names = re.findall(r"\S+", OF_VITALS)
         assert [said[f"memorybase_{name}"] for name in names] == list(range(1, 25))
         assert said["memorybase_queue_stalled"] == 1
         assert "memorybase_heartbeat_age_seconds{kind=sweeper}" not in said
@@ -681,6 +646,3 @@ class TestDoctor:
         assert enough.ok
         assert re.fullmatch(r"shared_buffers 128 MB for [789] MB of data", result.detail)
         assert (result.ok, "shared_buffers = '1GB'" in result.fix) == (False, True)
-
-    def test_it_is_a_command(self) -> None:
-        assert CliRunner().invoke(cli.app, ["doctor", "--help"]).exit_code == 0

@@ -122,8 +122,7 @@ def test_messages_that_nothing_will_ingest_wait_for_a_person(world: World) -> No
         (FixAction.TURN_ON, "Turn on"),
     ]
     assert (problem.fixes[1].method, problem.fixes[1].path) == ("PATCH", f"/v1/memories/{base}")
-    with world.services.database.reading() as db:
-        assert problem.since == db.scalar(sa.select(sa.func.min(Message.captured_at)))
+    assert problem.since == world.scalar(sa.select(sa.func.min(Message.captured_at)))
     world.flush(base)
     assert found(world) == []
 
@@ -155,8 +154,7 @@ def test_messages_that_wait_for_a_job_name_it(world: World) -> None:
     stuck = next(job for job in world.jobs(base) if job.session_id == "stuck")
 
     def problem_of(**values: Any) -> Problem:
-        with world.services.database.transaction() as db:
-            db.execute(sa.update(IngestionJob).where(IngestionJob.id == stuck.id).values(**values))
+        world.execute(sa.update(IngestionJob).where(IngestionJob.id == stuck.id).values(**values))
         (problem,) = found(world)
         return problem
 
@@ -184,8 +182,7 @@ def test_a_long_message_is_a_problem_that_tells_its_progress(world: World) -> No
 
     def started(minutes: int) -> list[Problem]:
         at = datetime.now(UTC) - timedelta(minutes=minutes)
-        with world.services.database.transaction() as db:
-            db.execute(sa.update(IngestionJob).where(IngestionJob.id == first.id).values(started_at=at, **progress))
+        world.execute(sa.update(IngestionJob).where(IngestionJob.id == first.id).values(started_at=at, **progress))
         return found(world)
 
     assert started(1) == []
@@ -207,9 +204,7 @@ def test_a_part_that_is_away_comes_first_with_its_command(world: World, all_part
     assert [fix.command for fix in first.fixes] == ["start chroma"]
 
 
-def test_without_a_database_that_is_the_problem(
-    world: World, all_parts_answer: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_database_is_away(world: World, all_parts_answer: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     all_parts_answer["database"] = "the database is locked"
     assert [problem.part for problem in found(world)] == ["database"]
     del all_parts_answer["database"]
@@ -313,8 +308,7 @@ def test_dead_deliveries_are_counted_by_their_index(sqlite_world: World) -> None
 
 
 def change(world: World, table: Any, **values: Any) -> None:
-    with world.services.database.transaction() as db:
-        db.execute(sa.update(table).values(**values))
+    world.execute(sa.update(table).values(**values))
 
 
 def test_the_calls_that_end_a_problem_are_calls_of_the_api(world: World) -> None:

@@ -84,13 +84,8 @@ def test_a_worker_is_away_since_its_last_heartbeat(world: World) -> None:
         ("", dict.fromkeys(PART_NAMES, "memorybase up --data-dir 'my data'")),
         (
             "postgresql+psycopg://host/db",
-            {
-                "database": "memorybase doctor",
-                "redis": "memorybase doctor",
-                "chroma": "memorybase doctor",
-                "worker": "celery -A worker.app worker",
-                "sweeper": "memorybase sweep",
-            },
+            dict.fromkeys(("database", "redis", "chroma"), "memorybase doctor")
+            | {"worker": "celery -A worker.app worker", "sweeper": "memorybase sweep"},
         ),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -34,36 +33,18 @@ def test_each_form_of_what_counts_is_pending_and_is_due_finds_the_same_messages(
     def seqs(which: sa.ColumnElement[bool], message: type[Message] = Message) -> list[int]:
         found = sa.select(message.seq).where(message.session_id == "s", which).order_by(message.seq)
         of_base = found.join(MemoryBase, MemoryBase.id == base_id).join(Generation, SERVES)
-        with world.services.database.reading() as db:
-            return list(db.scalars(of_base))
+        return list(world.scalars(of_base))
 
     cursor, target = sa.literal(3), sa.literal(6)
-    forms: dict[str, Callable[[], tuple[list[int], list[int], list[int]]]] = {
-        "the capture": lambda: (
-            seqs(is_counted(capture)),
-            seqs(is_pending(capture, cursor)),
-            seqs(is_due(capture, cursor, target)),
-        ),
-        "that of the row": lambda: (
-            seqs(is_counted(Generation.capture)),
-            seqs(is_pending(Generation.capture, cursor)),
-            seqs(is_due(Generation.capture, cursor, target)),
-        ),
-        "of an alias": lambda: (
-            seqs(is_counted(Generation.capture, other), other),
-            seqs(is_pending(capture, cursor, other), other),
-            seqs(is_due(Generation.capture, cursor, target, other), other),
-        ),
-        "one expression for each capture": lambda: (
-            seqs(by_capture(is_counted)),
-            seqs(by_capture(lambda each: is_pending(each, cursor))),
-            seqs(by_capture(lambda each: is_due(each, cursor, target))),
-        ),
-    }
     counted = COUNTED[capture]
-    expected = (counted, [seq for seq in counted if seq > 3], [seq for seq in counted if 3 < seq <= 6])
-
-    assert {name: found() for name, found in forms.items()} == dict.fromkeys(forms, expected)
+    pending, due = [seq for seq in counted if seq > 3], [seq for seq in counted if 3 < seq <= 6]
+    for of in (capture, Generation.capture):
+        assert seqs(is_counted(of)) == seqs(is_counted(of, other), other) == counted
+        assert seqs(is_pending(of, cursor)) == seqs(is_pending(of, cursor, other), other) == pending
+        assert seqs(is_due(of, cursor, target)) == seqs(is_due(of, cursor, target, other), other) == due
+    assert seqs(by_capture(is_counted)) == counted
+    assert seqs(by_capture(lambda each: is_pending(each, cursor))) == pending
+    assert seqs(by_capture(lambda each: is_due(each, cursor, target))) == due
 
 
 def test_one_capture_is_a_plain_condition_which_its_index_answers() -> None:

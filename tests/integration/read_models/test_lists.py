@@ -263,9 +263,7 @@ class TestFilters:
         assert seen == ["s2", "s1"]
         assert totals == [(0, True), (2, True), (0, True)]  # s8 to s5, s4 to s1, s0
 
-    def test_a_full_page_of_a_filter_continues_where_it_ends(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_full_page_continues_where_it_ends(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(session_lists, "CHUNKS", (3, 3))
         world.new_base(threshold=1000)
         for number in range(8):

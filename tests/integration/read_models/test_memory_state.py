@@ -88,5 +88,4 @@ def test_pending_is_said_in_sessions_near_their_threshold_and_never_as_a_sum(wor
 
 
 def change(world: World, table: Any, **values: Any) -> None:
-    with world.services.database.transaction() as db:
-        db.execute(sa.update(table).values(**values))
+    world.execute(sa.update(table).values(**values))

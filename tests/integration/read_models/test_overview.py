@@ -91,8 +91,7 @@ def test_what_a_memory_lost_is_not_searchable(world: World) -> None:
     world.new_base(threshold=1)
     world.say("s", *ask("question", "answer"))
     world.settle()
-    with world.services.database.transaction() as db:
-        db.execute(sa.update(MemoryBase).where(MemoryBase.id == base).values(mismatch=True))
+    world.execute(sa.update(MemoryBase).where(MemoryBase.id == base).values(mismatch=True))
     seen = overview(world)
     assert (seen.captured, seen.searchable, seen.lost, seen.waiting) == (2, 1, 1, 0)
     assert [(b.searchable, b.lost) for b in seen.buckets if b.lost] == [(1, 1)]
@@ -133,19 +132,9 @@ def test_the_latest_runs_are_shown_with_question_answer_and_state(world: World) 
     world.say("s", *ask("And the price?", "x" * 300))
     third = world.say("t", {"role": "assistant", "content": "Hello"})
     with world.services.database.transaction() as db:
-        db.add(
-            MemoryUse(
-                id=uuid4(),
-                flow_id=world.flow_id,
-                session_id="t",
-                run_id=third.run_id,
-                node_id="n",
-                messages=[],
-                sources=[{"kind": "recall", "message_ids": [], "tokens": 12}, {"kind": "history", "tokens": 5}],
-                report={},
-                recorded_at=datetime.now(UTC),
-            )
-        )
+        of_run = {"id": uuid4(), "flow_id": world.flow_id, "session_id": "t", "run_id": third.run_id, "node_id": "n"}
+        sources = [{"kind": "recall", "message_ids": [], "tokens": 12}, {"kind": "history", "tokens": 5}]
+        db.add(MemoryUse(**of_run, messages=[], sources=sources, report={}, recorded_at=datetime.now(UTC)))
     seen = overview(world)
     latest, middle, oldest = seen.latest_runs
     assert (oldest.run_id, oldest.question, oldest.answer) == (first.run_id, "Which berth?", "Berth 12.")
@@ -206,5 +195,4 @@ def test_the_number_of_queries_does_not_grow(world: World) -> None:
 
 
 def change(world: World, table: Any, **values: Any) -> None:
-    with world.services.database.transaction() as db:
-        db.execute(sa.update(table).values(**values))
+    world.execute(sa.update(table).values(**values))

@@ -7,7 +7,6 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-import sqlalchemy as sa
 from harness.rows import each_row
 from harness.world import WorkerKilled, World, crash_after
 
@@ -16,7 +15,7 @@ from memorybase.conversation.context import ContextRequest, RecallOptions
 from memorybase.database.paging import PageRequest
 from memorybase.errors import NotFound
 from memorybase.ids import CallerId
-from memorybase.models import IngestionJob, MemoryBase
+from memorybase.models import IngestionJob
 from memorybase.read_models import ingestion, run_story
 from memorybase.read_models.ingestion import STAGES, Ingestion
 from memorybase.read_models.run_story import GivenView, RunStory
@@ -218,14 +217,6 @@ def test_a_memory_base_that_counts_other_messages_says_so(world: World) -> None:
     assert (only(world, run.run_id).state, only(world, run.run_id).messages) == ("not_counted", 0)
 
 
-def test_a_memory_base_that_began_later_skipped_the_run(world: World) -> None:
-    run = world.say("s", BERTH)
-    world.new_base(threshold=1, start="now")
-    world.say("s", "a later answer")
-    world.settle()
-    assert only(world, run.run_id).state == "skipped"
-
-
 def test_a_message_that_cannot_be_embedded_is_named_with_its_error(world: World) -> None:
     world.embedder.reject("poison")
     world.new_base(threshold=1)
@@ -234,25 +225,6 @@ def test_a_message_that_cannot_be_embedded_is_named_with_its_error(world: World)
     failed = only(world, run.run_id)
     assert (failed.state, failed.searchable, failed.failed, failed.searchable_at) == ("failed", 1, 1, None)
     assert failed.error
-
-
-def test_an_edit_is_shown_until_the_store_has_it(world: World) -> None:
-    world.new_base(threshold=1)
-    run = world.say("s", BERTH)
-    world.settle()
-    edits.edit_message(world.services, world.user_id, run.messages[0].id, {"content": "Berth 13"})
-    assert only(world, run.run_id).state == "updating"
-    world.settle()
-    assert only(world, run.run_id).state == "searchable"
-
-
-def test_a_memory_base_that_lost_vectors_is_never_called_searchable(world: World) -> None:
-    base_id = world.new_base(threshold=1)
-    run = world.say("s", BERTH)
-    world.settle()
-    with world.services.database.transaction() as db:
-        db.execute(sa.update(MemoryBase).where(MemoryBase.id == base_id).values(mismatch=True))
-    assert only(world, run.run_id).state == "lost"
 
 
 def test_each_message_has_its_state_in_each_memory_base(world: World) -> None:
@@ -301,10 +273,7 @@ def test_a_message_lists_the_runs_whose_models_were_given_it(world: World) -> No
         return [(use.run_id, use.node_id, use.kind) for use in found.items]
 
     assert uses(early.id) == [(run_id, "answer", "recall") for run_id in reversed(runs)]
-    assert set(uses(hello.id)) == {
-        *((run_id, "answer", "history") for run_id in runs),
-        (runs[0], "second", "history"),
-    }
+    assert set(uses(hello.id)) == {*((run_id, "answer", "history") for run_id in runs), (runs[0], "second", "history")}
     recalled = run_story.uses_of_message(world.services, world.user_id, early.id, PageRequest()).items
     assert all(use.score is not None and use.query == QUESTION for use in recalled)
     assert {use.session_id for use in recalled} == {"s"}

@@ -140,8 +140,7 @@ def test_each_message_says_which_memories_hold_it(world: World) -> None:
     world.say("s", "poison", {"role": "tool", "content": "x", "tool_call_id": "c"})
     world.settle()
     assert holdings() == {1: Holding(1, 1), 2: Holding(2, 2), 3: Holding(counted=2, failed=2), 4: Holding()}
-    with world.services.database.transaction() as db:
-        db.execute(sa.update(MemoryBase).where(MemoryBase.id == answers).values(mismatch=True))
+    world.execute(sa.update(MemoryBase).where(MemoryBase.id == answers).values(mismatch=True))
     assert holdings()[2] == Holding(2, 2, 0, 1)
     edits.edit_message(world.services, world.user_id, world.messages("s")[1].id, {"content": "new"})
     assert holdings()[2].held == 0

@@ -87,8 +87,7 @@ class TestIndex:
         for number in range(3):
             world.say(f"s{number}", said("Ada", "a cat"))
         session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
-        with world.services.database.reading() as db:
-            assert [db.scalar(sa.select(sa.func.count()).select_from(t)) for t in (Posting, Speaker)] == [0, 0]
+        assert [world.scalar(sa.select(sa.func.count()).select_from(t)) for t in (Posting, Speaker)] == [0, 0]
         with pytest.raises(errors.NotFound):
             search(world, base, "cat", mode="keyword")
 
@@ -100,9 +99,7 @@ class TestIndex:
 
 
 class TestReindex:
-    def test_messages_indexed_in_another_language_are_reindexed(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_messages_of_another_language_are_reindexed(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(index, "REINDEX_PAGE", 2)
         settings = world.services.settings.model_copy(update={"keyword_language": "german"})
         german = replace(world, services=replace(world.services, settings=settings))
@@ -236,9 +233,7 @@ class TestWords:
             }
         assert search(world, base, "zebra", session_id="nowhere") == []
 
-    def test_a_common_term_scores_candidates_of_rarer_terms(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_common_term_scores_candidates_of_rare_ones(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = world.new_base(threshold=1)
         world.say("s", *(f"garden number {n}" for n in range(12)), "the garden of the zebra")
         world.say("t", "hello", "hello again", "a lone zebra")
@@ -389,9 +384,7 @@ class TestTransactions:
             assert around
             assert asked["content"] not in around
 
-    def test_none_is_open_while_the_model_or_the_store_works(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_none_is_open_while_model_or_store_works(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("memorybase.search.vector_search.FIRST_FETCH", 1)
         base = world.new_base(threshold=1)
         world.say("s", *(f"the zebra is number {number}" for number in range(9)), {"role": "user", "content": "grey"})

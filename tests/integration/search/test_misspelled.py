@@ -43,13 +43,8 @@ def found(world: World, base: UUID, query: str, mode: Any = "keyword") -> list[s
 @each_row(
     ("query", "number"),
     [
-        ("antibiotik", 0),
-        ("what am I alergic to", 1),
-        ("resturant", 2),
-        ("recieve", 3),
-        ("harbuor restarant", 2),
-        ("veol", 4),
-        ("gaarge", 4),
+        *(("antibiotik", 0), ("what am I alergic to", 1), ("resturant", 2), ("recieve", 3)),
+        *(("harbuor restarant", 2), ("veol", 4), ("gaarge", 4)),
     ],
 )
 def test_a_misspelled_word_finds_what_was_meant(world: World, base: UUID, query: str, number: int) -> None:

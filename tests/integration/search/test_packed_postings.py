@@ -63,13 +63,11 @@ def collect(world: World) -> int:
 
 
 def unpacked(world: World) -> int:
-    with world.services.database.reading() as db:
-        return db.scalar(sa.select(sa.func.count()).where(Session.last_seq > Session.packed_seq)) or 0
+    return world.scalar(sa.select(sa.func.count()).where(Session.last_seq > Session.packed_seq)) or 0
 
 
 def blocks(world: World) -> int:
-    with world.services.database.reading() as db:
-        return db.scalar(sa.select(sa.func.count()).where(Posting.packed.is_not(None))) or 0
+    return world.scalar(sa.select(sa.func.count()).where(Posting.packed.is_not(None))) or 0
 
 
 def sentence(rng: random.Random) -> str:
@@ -122,8 +120,7 @@ def test_packing_changes_no_answer(world: World, monkeypatch: pytest.MonkeyPatch
     assert all(any(each) for name, each in before.items() if name != "nothing of that")
     pack(world)
     assert blocks(world) > 20
-    with world.services.database.reading() as db:
-        rows = [(row.term, row.position) for row in db.scalars(sa.select(Posting))]
+    rows = [(row.term, row.position) for row in world.scalars(sa.select(Posting))]
     in_blocks = {(term, at if at < 0 else posting_blocks.key(at)) for term, at in rows}
     assert len(in_blocks) == len(rows), "a term has several rows in one block"
     assert_index_exact(world)

@@ -168,9 +168,7 @@ def test_each_mode_beats_its_naive_searches(figures: Mapping[str, Mapping[str, f
     )
 
 
-def test_hybrid_keeps_up_with_the_better_naive_search_in_every_conversation(
-    figures: Mapping[str, Mapping[str, float]],
-) -> None:
+def test_hybrid_keeps_up_with_the_better_naive_search_everywhere(figures: Mapping[str, Mapping[str, float]]) -> None:
     far_behind = []
     for kind, row in figures.items():
         better = max(NAIVE["hybrid"], key=row.__getitem__)

@@ -18,7 +18,7 @@ from uuid import UUID, uuid4
 import pytest
 import sqlalchemy as sa
 from harness import wait_until
-from harness.doubles import FakeEmbedder, FakeEmbedders, InMemoryVectors
+from harness.doubles import FakeEmbedder, InMemoryVectors
 from harness.rows import each_row
 from harness.world import WorkerKilled, World, build_world, crash_after
 
@@ -104,16 +104,6 @@ def world(world: World) -> Corpus:
 
 
 @pytest.fixture
-def vectors(world: Corpus) -> InMemoryVectors:
-    return world.product.vectors
-
-
-@pytest.fixture
-def embedders(world: Corpus) -> FakeEmbedders:
-    return world.product.embedders
-
-
-@pytest.fixture
 def flow_id(world: Corpus) -> UUID:
     return world.flow()
 
@@ -159,12 +149,10 @@ def test_equal_scores_put_the_later_message_first(world: Corpus, flow_id: UUID, 
     assert found == [said[1], *sorted([said[0], *said[2:]], key=str)]
 
 
-def test_a_message_of_many_chunks_is_one_row(
-    world: Corpus, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
-) -> None:
+def test_many_chunks_are_one_row(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     (said,) = world.say(flow_id, "first words. second words about zebras.")  # short enough to be one passage
     world.ingest(base_id)
-    (vector,) = embedders.get().embed(["second words about zebras"])
+    (vector,) = world.product.embedder.embed(["second words about zebras"])
     # By hand: of a text that is short enough to be shown whole, a worker makes one chunk.
     more = VectorRecord(chunk_id(base_id, said, 1, 1), vector, "second words about zebras", {"message_id": str(said)})
     world.vectors.upsert(world.product.ref(base_id), [more])
@@ -286,20 +274,18 @@ def fill(world: Corpus, flow_id: UUID, base_id: UUID, count: int, **said: Any) -
     return found
 
 
-def test_a_small_session_is_found_behind_a_large_one(
-    world: Corpus, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors
-) -> None:
+def test_a_small_session_is_found(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     fill(world, flow_id, base_id, 300, session_id="large")
     few = fill(world, flow_id, base_id, 3, session_id="small", role="user")
     world.say(flow_id, "quite unlike the query", session_id="small")
     world.ingest(base_id, "small")
-    vectors.calls.clear()
+    world.vectors.calls.clear()
 
     hits = world.search("zebra number 250", memory_base_id=base_id, session_id="small")
 
     assert set(few) < set(ids(hits))
     assert len(hits) == 4
-    assert (vectors.calls["query"], vectors.calls["fetch"]) == (0, 1)
+    assert (world.vectors.calls["query"], world.vectors.calls["fetch"]) == (0, 1)
 
 
 def test_a_renamed_small_session_is_found_by_its_new_name(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
@@ -310,16 +296,14 @@ def test_a_renamed_small_session_is_found_by_its_new_name(world: Corpus, flow_id
     assert set(ids(world.search("zebra number 50", memory_base_id=base_id, session_id="new"))) == set(few)
 
 
-def test_a_rare_role_is_found_by_asking_for_more(
-    world: Corpus, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors
-) -> None:
+def test_a_rare_role_is_found(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     fill(world, flow_id, base_id, 300)
     (rare,) = world.say(flow_id, "quite unlike the query", role="user")
     world.ingest(base_id)
-    vectors.calls.clear()
+    world.vectors.calls.clear()
 
     assert ids(world.search("zebra number 250", memory_base_id=base_id, roles=["user"])) == [rare]
-    assert vectors.calls["query"] == 3  # 32, 128, and 512 are all there are
+    assert world.vectors.calls["query"] == 3  # 32, 128, and 512 are all there are
 
 
 def test_a_match_that_no_larger_query_reaches_is_found_by_the_stores_own_filter(
@@ -335,9 +319,7 @@ def test_a_match_that_no_larger_query_reaches_is_found_by_the_stores_own_filter(
     assert ids(world.search("zebra number 50", memory_base_id=base_id, since=later)) == [rare]
 
 
-def test_a_large_session_of_a_larger_store_is_found(
-    world: Corpus, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_session_is_found(world: Corpus, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memorybase.search.vector_search.MAX_FETCH", 40)
     monkeypatch.setattr("memorybase.search.vector_search.COMPARED_CHUNKS", 2)
     fill(world, flow_id, base_id, 100, session_id="large")
@@ -367,9 +349,7 @@ def test_chunks_of_deleted_messages_do_not_displace_hits(world: Corpus, flow_id:
     assert set(ids(world.search("zebra number 50", memory_base_id=base_id))) == set(kept)
 
 
-def test_an_edited_message_is_found_by_its_new_text_before_its_repair(
-    world: Corpus, flow_id: UUID, base_id: UUID
-) -> None:
+def test_an_edited_message_is_found_by_its_new_text_at_once(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     edited, other = world.say(flow_id, "the zebra is striped", "nothing of note")
     world.ingest(base_id)
     world.edit(edited, "a giraffe stands tall")
@@ -401,12 +381,10 @@ def test_a_chunk_that_names_another_flows_message_is_dropped(world: Corpus, base
     assert world.search("zebra", memory_base_id=base_id) == []
 
 
-def test_a_memory_base_that_is_being_deleted_is_not_found(
-    world: Corpus, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors
-) -> None:
-    vectors.away = True
+def test_a_memory_base_that_is_being_deleted_is_not_found(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
+    world.vectors.away = True
     assert not deletion.delete_memory_base(world.product.services, world.user_id, base_id)
-    vectors.away = False
+    world.vectors.away = False
 
     with pytest.raises(errors.NotFound):
         world.search("zebra", memory_base_id=base_id)
@@ -414,18 +392,16 @@ def test_a_memory_base_that_is_being_deleted_is_not_found(
 
 
 @each_row("mode", ["dense", "hybrid"])
-def test_a_memory_base_is_deleted_during_the_search(
-    world: Corpus, vectors: InMemoryVectors, mode: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_memory_base_is_deleted_during_the_search(world: Corpus, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def delete_before_the_query(base_id: UUID) -> None:
-        query = vectors.query
+        query = world.vectors.query
 
         def delete_first(*args: Any, **options: Any) -> list[VectorHit]:
             monkeypatch.undo()
             assert deletion.delete_memory_base(world.product.services, world.user_id, base_id)
             return query(*args, **options)
 
-        monkeypatch.setattr(vectors, "query", delete_first)
+        monkeypatch.setattr(world.vectors, "query", delete_first)
 
     flow_id = world.flow()
     kept, named, other = (world.base(flow_id) for _ in range(3))
@@ -461,42 +437,36 @@ def test_only_messages_that_the_base_captures_are_pending(world: Corpus, flow_id
     assert ids(world.search("zebra", memory_base_id=outputs)) == [wanted]
 
 
-def test_messages_before_the_cursor_are_not_pending(
-    world: Corpus, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
-) -> None:
+def test_messages_before_the_cursor_are_not_pending(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     old, new = f"zebra {uuid4()}", f"zebra {uuid4()}"  # never remembered from another test
     world.say(flow_id, old)
     world.ingest(base_id)
     world.say(flow_id, new)
-    embedders.get().embedded.clear()
+    world.product.embedder.embedded.clear()
 
     hits = world.search("zebra", memory_base_id=base_id)
 
     assert {hit.content: hit.pending for hit in hits} == {old: False, new: True}
-    assert embedders.get().embedded == ["zebra", new]
+    assert world.product.embedder.embedded == ["zebra", new]
 
 
-def test_a_pending_text_is_embedded_once(world: Corpus, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders) -> None:
+def test_a_pending_text_is_embedded_once(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     text = f"zebra {uuid4()}"
     world.say(flow_id, text)
     for _ in range(3):
         world.search("query", memory_base_id=base_id)
 
-    assert embedders.get().embedded.count(text) == 1
+    assert world.product.embedder.embedded.count(text) == 1
 
 
-def test_a_pending_text_that_the_model_rejects_does_not_hide_others(
-    world: Corpus, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
-) -> None:
-    embedders.get().reject("poison")
+def test_a_pending_text_that_is_rejected_hides_no_others(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
+    world.product.embedder.reject("poison")
     _, wanted = world.say(flow_id, "poison zebra", "zebra stripes")
 
     assert ids(world.search("zebra", memory_base_id=base_id)) == [wanted]
 
 
-def test_a_message_written_by_a_worker_that_has_not_advanced_is_pending(
-    world: Corpus, flow_id: UUID, base_id: UUID
-) -> None:
+def test_a_message_is_pending_until_its_worker_has_advanced(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     (said,) = world.say(flow_id, "zebra")
     world.vectors.after_upsert = crash_after()
     with pytest.raises(WorkerKilled):
@@ -508,16 +478,14 @@ def test_a_message_written_by_a_worker_that_has_not_advanced_is_pending(
     assert world.search("zebra", memory_base_id=base_id, include_pending=False) == []
 
 
-def test_a_message_ingested_while_the_search_runs_is_not_missed(
-    world: Corpus, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
-) -> None:
+def test_a_message_ingested_while_the_search_runs_is_not_missed(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     (said,) = world.say(flow_id, "zebra")
 
     def ingest_meanwhile(_texts: Sequence[str]) -> None:
-        embedders.get().before_embed = None
+        world.product.embedder.before_embed = None
         world.ingest(base_id)
 
-    embedders.get().before_embed = ingest_meanwhile
+    world.product.embedder.before_embed = ingest_meanwhile
     (hit,) = world.search("zebra", memory_base_id=base_id)
 
     assert (hit.message_id, hit.pending) == (said, False)
@@ -545,20 +513,18 @@ def test_of_many_sessions_with_pending_messages_the_latest_are_searched(
     assert found == {"zebra three", "zebra one", "zebra again"}
 
 
-def test_of_long_pending_messages_only_the_beginning_is_embedded(
-    world: Corpus, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
-) -> None:
-    embedders.get().max_tokens = 20
+def test_of_long_pending_messages_only_the_beginning_is_embedded(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
+    world.product.embedder.max_tokens = 20
     texts = [f"{uuid4()} " + " ".join(f"word{n}." for n in range(200)) for _ in range(40)]
     world.say(flow_id, *texts)
-    embedders.get().embedded.clear()
+    world.product.embedder.embedded.clear()
 
     for _ in range(2):  # the second time everything that may be looked at is remembered
         hits = world.search(texts[-1], memory_base_id=base_id, top_k=100)
         assert {hit.content for hit in hits} == set(texts[-32:])
 
     queries, chunks = 3, 128  # the text, its last sentence, and that with the one before
-    assert len(embedders.get().embedded) == queries + chunks
+    assert len(world.product.embedder.embedded) == queries + chunks
 
 
 @pytest.mark.slow
@@ -627,9 +593,7 @@ def test_a_search_in_one_memory_base_shows_nothing_of_the_flows_others(world: Co
     assert ids(world.search("zebra", memory_base_id=everything)) == [user]
 
 
-def test_a_message_pending_in_one_base_and_ingested_in_another_is_shown_as_ingested(
-    world: Corpus, flow_id: UUID
-) -> None:
+def test_a_message_pending_in_one_base_alone_is_shown_as_ingested(world: Corpus, flow_id: UUID) -> None:
     world.base(flow_id)
     done = world.base(flow_id)
     world.base(flow_id)
@@ -650,12 +614,10 @@ def test_a_flow_without_memory_bases_has_nothing_to_find(world: Corpus, flow_id:
 # When something is away.
 
 
-def test_a_store_that_is_away_is_an_error_and_not_an_empty_answer(
-    world: Corpus, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors
-) -> None:
+def test_a_store_that_is_away_is_an_error_and_not_an_empty_answer(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
     assert world.search("zebra", memory_base_id=base_id) == []
     world.say(flow_id, "zebra")
-    vectors.away = True
+    world.vectors.away = True
 
     with pytest.raises(errors.VectorStoreUnavailable):
         world.search("zebra", memory_base_id=base_id)
@@ -663,22 +625,22 @@ def test_a_store_that_is_away_is_an_error_and_not_an_empty_answer(
         world.search("zebra", flow_id=flow_id)
 
 
-def test_a_lost_collection_is_an_error(world: Corpus, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors) -> None:
-    vectors.replace_collection(world.product.ref(base_id).name)
+def test_a_lost_collection_is_an_error(world: Corpus, flow_id: UUID, base_id: UUID) -> None:
+    world.vectors.replace_collection(world.product.ref(base_id).name)
 
     with pytest.raises(errors.CollectionMissing):
         world.search("zebra", flow_id=flow_id)
 
 
 @pytest.mark.parametrize("mode", ["dense", "hybrid"])
-def test_a_search_that_finds_no_collection_shows_the_mismatch_at_once(
-    world: Corpus, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors, mode: str
+def test_a_search_without_a_collection_shows_the_mismatch(
+    world: Corpus, flow_id: UUID, base_id: UUID, mode: str
 ) -> None:
     world.say(flow_id, "zebra")
     world.ingest(base_id)
     world.product.sweep()
     assert world.product.base(base_id).mismatch is False
-    vectors.delete_collection(world.product.ref(base_id).name)
+    world.vectors.delete_collection(world.product.ref(base_id).name)
 
     with pytest.raises(errors.CollectionMissing):
         world.search("zebra", memory_base_id=base_id, mode=mode)
@@ -686,19 +648,17 @@ def test_a_search_that_finds_no_collection_shows_the_mismatch_at_once(
     wait_until(lambda: world.product.base(base_id).mismatch is True, what="the mismatch is shown")
 
 
-def test_a_model_whose_weights_have_changed_is_an_error(world: Corpus, base_id: UUID, embedders: FakeEmbedders) -> None:
-    embedders.get().identity = "fake/fake/2"
+def test_a_model_whose_weights_have_changed_is_an_error(world: Corpus, base_id: UUID) -> None:
+    world.product.embedder.identity = "fake/fake/2"
     with pytest.raises(errors.ModelUnavailable, match="regenerate"):
         world.search("zebra", memory_base_id=base_id)
 
-    embedders.get().identity = "another-backend/fake/1"
+    world.product.embedder.identity = "another-backend/fake/1"
     assert world.search("zebra", memory_base_id=base_id) == []
 
 
-def test_another_passage_prompt_leaves_the_old_store_to_search(
-    world: Corpus, base_id: UUID, embedders: FakeEmbedders
-) -> None:
-    embedders.get().identity = "fake/fake/1/passage-0123abcd"
+def test_another_passage_prompt_leaves_the_store_alone(world: Corpus, base_id: UUID) -> None:
+    world.product.embedder.identity = "fake/fake/1/passage-0123abcd"
     assert world.search("zebra", memory_base_id=base_id) == []
 
 
@@ -720,19 +680,15 @@ def test_another_passage_prompt_leaves_the_old_store_to_search(
         ({"exclude_message_ids": [uuid4() for _ in range(1_001)]}, "exclude_message_ids"),
     ],
 )
-def test_a_request_out_of_bounds_is_refused_by_its_field(
-    world: Corpus, base_id: UUID, wanted: dict[str, Any], named: str
-) -> None:
+def test_a_request_out_of_bounds_is_refused(world: Corpus, base_id: UUID, wanted: dict[str, Any], named: str) -> None:
     with pytest.raises(errors.InvalidRequest) as caught:
         world.search(**({"query": "zebra", "memory_base_id": base_id} | wanted))
 
     assert caught.value.field == named
 
 
-def test_a_query_that_the_model_refuses_is_the_callers_error(
-    world: Corpus, base_id: UUID, embedders: FakeEmbedders
-) -> None:
-    embedders.get().reject("poison")
+def test_a_query_that_is_refused_is_the_callers_error(world: Corpus, base_id: UUID) -> None:
+    world.product.embedder.reject("poison")
 
     with pytest.raises(errors.InvalidRequest) as caught:
         world.search("poison", memory_base_id=base_id)

@@ -168,9 +168,7 @@ class TestAge:
         return {hit["session_id"]: hit["score"] for hit in hits if hit["session_id"] in {"old", "new"}}
 
     @pytest.mark.usefixtures("aged")
-    def test_a_memory_bases_half_life_counts_unless_the_request_has_its_own(
-        self, api: Api, bases: dict[str, str]
-    ) -> None:
+    def test_a_memory_bases_half_life_counts_without_the_requests(self, api: Api, bases: dict[str, str]) -> None:
         even = self.scores(api)
         api.call("PUT", f"/memories/{bases['bakery']}/weights", json={"sets": {}, "half_life_days": 30})
         faded = self.scores(api)

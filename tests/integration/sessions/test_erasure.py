@@ -88,9 +88,7 @@ class TestLongSessions:
 
 
 @pytest.mark.parametrize("how", ["session", "message", "edit"])
-def test_the_log_of_a_store_is_purged_once_after_the_repair(
-    world: World, monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
+def test_the_log_of_a_store_is_purged_once(world: World, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     purged: list[CollectionRef] = []
     is_away = True
 

@@ -180,19 +180,9 @@ def test_a_question_that_names_a_deleted_one_later_follows_its_answer(world: Wor
 
 
 @pytest.mark.slow
-@each_row("seed", range(6))
+@each_row("seed", range(24))
 def test_deletions_in_random_sessions_take_nothing_else_from_any_thread(world: World, seed: int) -> None:
-    delete_at_random(world.for_new_user(), seed)
-
-
-@pytest.mark.slow
-@each_row("seed", range(6, 24))
-def test_deletions_in_more_random_sessions_take_nothing_else_from_any_thread(world: World, seed: int) -> None:
-    delete_at_random(world.for_new_user(), seed)
-
-
-def delete_at_random(world: World, seed: int) -> None:
-    chance = random.Random(seed)
+    world, chance = world.for_new_user(), random.Random(seed)
     random_log(world, chance, linked=0.5)
     names = {message.id: message.seq for message in world.messages(S)}
     for _ in range(6):
@@ -265,19 +255,9 @@ def test_what_was_captured_after_a_deletion_keeps_its_place(world: World) -> Non
 
 # The first two need what was changed twice by deletions: parents of deleted messages, and rules beside parents.
 @pytest.mark.slow
-@each_row("seed", [177, 372, *range(6)])
+@each_row("seed", [177, 372, *range(60)])
 def test_restoring_in_any_order_leads_every_thread_as_before(world: World, seed: int) -> None:
-    restore_at_random(world.for_new_user(), seed)
-
-
-@pytest.mark.slow
-@each_row("seed", range(6, 60))
-def test_restoring_in_any_order_in_more_sessions_leads_every_thread_as_before(world: World, seed: int) -> None:
-    restore_at_random(world.for_new_user(), seed)
-
-
-def restore_at_random(world: World, seed: int) -> None:
-    chance = random.Random(seed)
+    world, chance = world.for_new_user(), random.Random(seed)
     random_log(world, chance, linked=0.5)
     names = {message.id: message.seq for message in world.messages(S)}
     before = {each: walked(world, each, names) for each in names}

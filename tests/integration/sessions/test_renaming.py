@@ -53,8 +53,7 @@ def found(world: World, base: UUID, session_id: str, *, pending: bool = True) ->
 
 
 def is_done(world: World) -> bool:
-    with world.services.database.reading() as db:
-        return db.scalar(sa.select(sa.func.count()).where(Session.renamed_at.is_not(None))) == 0
+    return world.scalar(sa.select(sa.func.count()).where(Session.renamed_at.is_not(None))) == 0
 
 
 def names_in_store(world: World, base: UUID) -> set[str]:
@@ -74,8 +73,7 @@ def use(world: World, session_id: str) -> UUID:
 
 
 def uses(world: World, session_id: str) -> set[UUID]:
-    with world.services.database.reading() as db:
-        return set(db.scalars(sa.select(MemoryUse.run_id).where(MemoryUse.session_id == session_id)))
+    return set(world.scalars(sa.select(MemoryUse.run_id).where(MemoryUse.session_id == session_id)))
 
 
 def test_a_rename_that_is_cut_off_is_seen_whole_and_finished(world: World) -> None:
@@ -105,8 +103,7 @@ def test_a_rename_that_is_cut_off_is_seen_whole_and_finished(world: World) -> No
     assert world.sweep().done["renames_finished"] == 1
     assert is_done(world)
     assert world.sweep().done["renames_finished"] == 0
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     assert found(world, base, "new", pending=False) == set(said)
     assert names_in_store(world, base) == {"old", "new"}
     assert {message.version for message in world.messages("new")} == {2}
@@ -118,8 +115,7 @@ def test_the_request_does_every_page(world: World) -> None:
     world.settle()
     rename(world, "old", "new")
     assert is_done(world)
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     assert names_in_store(world, base) == {"new"}
 
 
@@ -132,8 +128,7 @@ def test_the_next_rename_and_a_deletion_finish_the_one_before(world: World) -> N
     rename(world, "new", "newest")
     assert is_done(world)
     assert uses(world, "newest") == given
-    world.settle()
-    world.assert_all_ingested(base)
+    world.assert_settled(base)
     assert names_in_store(world, base) == {"newest"}
     cut_off(world, "newest", "last")
     assert edits.delete_session(world.services, world.user_id, world.flow_id, "last").memory_uses == LONG

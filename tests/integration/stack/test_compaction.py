@@ -63,9 +63,7 @@ def folders(data: Path) -> int:
     return sum(path.is_dir() for path in data.iterdir())
 
 
-def test_what_was_deleted_leaves_a_running_chroma(
-    own_chroma: ChromaServer, filled: tuple[ChromaStore, CollectionRef]
-) -> None:
+def test_deleted_bytes_leave_chroma(own_chroma: ChromaServer, filled: tuple[ChromaStore, CollectionRef]) -> None:
     store, ref = filled
     before = count(own_chroma.data)
     assert folders(own_chroma.data) == 2

@@ -238,9 +238,7 @@ def test_children_stop_in_reverse_order_and_are_killed_if_they_do_not_stop(data:
 def test_leftovers_are_ended_with_their_group(data: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memorybase.stack.processes.LEFTOVER_SECONDS", 1.0)
     left = subprocess.Popen(
-        ["/bin/sh", "-c", "trap '' TERM; sleep 600 & wait; wait"],
-        cwd=data.path,
-        start_new_session=True,
+        ["/bin/sh", "-c", "trap '' TERM; sleep 600 & wait; wait"], cwd=data.path, start_new_session=True
     )
     (helper,) = wait_until(psutil.Process(left.pid).children, SECONDS, "its own child")
     data.pid_file("worker").write_text(str(left.pid))

@@ -19,13 +19,7 @@ from memorybase.conversation.session_memory.summaries import SUMMARIZE
 from memorybase.features.dify.deletion import CLEAN_UP_TASK
 from memorybase.services import JobMessage
 from memorybase.settings import Settings
-from worker.queue import (
-    INGEST_TASK,
-    PAUSE_SECONDS,
-    QUEUE,
-    TIMEOUT_SECONDS,
-    CeleryQueue,
-)
+from worker.queue import INGEST_TASK, PAUSE_SECONDS, QUEUE, TIMEOUT_SECONDS, CeleryQueue
 
 MakeQueue = Callable[..., CeleryQueue]
 # The longest that enqueue() may take: one timeout of half a second, and a busy machine. Not one for each job.
@@ -80,9 +74,7 @@ def client(redis_url: str) -> Iterator[redis.Redis]:
         yield client
 
 
-def test_a_notification_carries_the_job_message_as_json(
-    make_queue: MakeQueue, redis_url: str, client: redis.Redis
-) -> None:
+def test_a_notification_carries_the_job_as_json(make_queue: MakeQueue, redis_url: str, client: redis.Redis) -> None:
     job = make_job("Ünïcode/session")
 
     assert make_queue(redis_url).enqueue([job]) == 1
@@ -92,9 +84,7 @@ def test_a_notification_carries_the_job_message_as_json(
     assert message["headers"]["task"] == INGEST_TASK
 
 
-def test_a_notification_for_a_summary_carries_its_id(
-    make_queue: MakeQueue, redis_url: str, client: redis.Redis
-) -> None:
+def test_one_for_a_summary_carries_its_id(make_queue: MakeQueue, redis_url: str, client: redis.Redis) -> None:
     summary_id = uuid4()
 
     assert make_queue(redis_url).notify(SUMMARIZE, [summary_id]) == 1
@@ -104,9 +94,7 @@ def test_a_notification_for_a_summary_carries_its_id(
     assert json.loads(base64.b64decode(message["body"]))[1] == {"summary_id": str(summary_id)}
 
 
-def test_a_notification_for_the_clean_up_has_no_arguments(
-    make_queue: MakeQueue, redis_url: str, client: redis.Redis
-) -> None:
+def test_one_for_the_clean_up_has_no_arguments(make_queue: MakeQueue, redis_url: str, client: redis.Redis) -> None:
     assert make_queue(redis_url).notify(CLEAN_UP_TASK) == 1
 
     message = json.loads(client.lindex(QUEUE, 0))
@@ -120,9 +108,7 @@ def test_a_job_message_survives_json() -> None:
     assert JobMessage.from_message(json.loads(json.dumps(job.to_message()))) == job
 
 
-def test_each_notification_of_a_job_has_its_own_task_id(
-    make_queue: MakeQueue, redis_url: str, client: redis.Redis
-) -> None:
+def test_each_notification_has_its_own_task_id(make_queue: MakeQueue, redis_url: str, client: redis.Redis) -> None:
     job = make_job()
 
     assert make_queue(redis_url).enqueue([job, job]) == 2
@@ -291,9 +277,7 @@ def test_a_frozen_redis_fails_a_notification_and_takes_the_next_once_it_is_thawe
     wait_until(lambda: queue.enqueue([make_job()]) == 1, what="the thawed Redis takes notifications")
 
 
-def test_a_flushed_redis_takes_notifications_at_once(
-    make_queue: MakeQueue, redis_url: str, client: redis.Redis
-) -> None:
+def test_a_flushed_redis_takes_notifications(make_queue: MakeQueue, redis_url: str, client: redis.Redis) -> None:
     """Messages go straight to the queue's list and need no binding, which a flush would delete."""
     queue = make_queue(redis_url)
     queue.enqueue([make_job()])

@@ -62,6 +62,18 @@ def stop(machine: Machine, transcript: Any, event: str = "Stop", **fields: Any) 
     assert machine.run(agent, event, **shared_fields(transcript), **fields) == ""
 
 
+def reply(machine: Machine, transcript: Any, text: str) -> None:
+    """The agent says this and ends its turn."""
+    transcript.assistant(text)
+    stop(machine, transcript, last_assistant_message=text)
+    machine.settle()
+
+
+def pause(machine: Machine, transcript: Any, event: str) -> None:
+    stop(machine, transcript, event, **{"PreCompact": {"trigger": "auto"}, "SessionEnd": {"reason": "other"}}[event])
+    machine.settle()
+
+
 @pytest.mark.parametrize("kind", AGENTS)
 def test_a_session_is_captured_turn_by_turn(machine: Machine, served: Served, kind: str) -> None:
     transcript = session_of(machine, served, kind)
@@ -76,12 +88,10 @@ def test_a_session_is_captured_turn_by_turn(machine: Machine, served: Served, ki
     first = stored(served, "s-1")
     transcript.user("Fix it.")
     transcript.assistant("I look at the cart first.")
-    stop(machine, transcript, "PreCompact", trigger="auto")
-    machine.settle()
+    pause(machine, transcript, "PreCompact")
     in_turn = stored(served, "s-1")
     transcript.assistant("Fixed.")
-    stop(machine, transcript, "SessionEnd", reason="other")
-    machine.settle()
+    pause(machine, transcript, "SessionEnd")
 
     assert first == [("user", "Why does checkout fail?"), ("assistant", "The cart is empty.")]
     assert in_turn[2:] == [("user", "Fix it."), ("assistant", "I look at the cart first.")]
@@ -97,9 +107,7 @@ def test_a_session_is_captured_turn_by_turn(machine: Machine, served: Served, ki
 
 
 @pytest.mark.parametrize("kind", AGENTS)
-def test_a_repeated_stop_stores_nothing_twice_even_without_its_place(
-    machine: Machine, served: Served, kind: str
-) -> None:
+def test_a_repeated_stop_stores_nothing_twice_without_its_place(machine: Machine, served: Served, kind: str) -> None:
     transcript = session_of(machine, served, kind)
     transcript.user("Yes")
     transcript.assistant("Done.")
@@ -120,15 +128,11 @@ def test_a_repeated_stop_stores_nothing_twice_even_without_its_place(
 def test_a_transcript_whose_beginning_was_sent_posts_only_the_rest(machine: Machine, served: Served) -> None:
     transcript = session_of(machine, served, "claude-code")
     transcript.user("One")
-    transcript.assistant("1")
-    stop(machine, transcript, last_assistant_message="1")
-    machine.settle()
+    reply(machine, transcript, "1")
     written = transcript.path.read_text()  # what was read already is not read again: it would be other messages
     transcript.path.write_text(written.replace("00000000-0000-4000", "99999999-0000-4000"))
     transcript.user("Two")
-    transcript.assistant("2")
-    stop(machine, transcript, last_assistant_message="2")
-    machine.settle()
+    reply(machine, transcript, "2")
 
     assert [text for _, text in stored(served, "s-1")] == ["One", "1", "Two", "2"]
 
@@ -165,9 +169,7 @@ def test_tool_results_are_captured_only_on_request(machine: Machine, served: Ser
     machine.configure(tools=True)
     transcript.user("Run the tests")
     transcript.tool("Bash", {"command": "make test"}, "3 failed" + "!" * 10_000)
-    transcript.assistant("Three fail.")
-    stop(machine, transcript, last_assistant_message="Three fail.")
-    machine.settle()
+    reply(machine, transcript, "Three fail.")
     _, call, result, answer = messages(served, "s-1")
 
     assert [message["role"] for message in (call, result, answer)] == ["assistant", "tool", "assistant"]
@@ -212,15 +214,11 @@ def test_hooks_of_claude_code_do_nothing_inside_cursor_or_a_subagent(machine: Ma
 def test_a_forked_session_is_captured_whole_although_it_copies_ids(machine: Machine, served: Served) -> None:
     transcript = session_of(machine, served, "claude-code")
     transcript.user("Hello")
-    transcript.assistant("Hi")
-    stop(machine, transcript, last_assistant_message="Hi")
-    machine.settle()
+    reply(machine, transcript, "Hi")
     fork = ClaudeTranscript.of(machine.home, "s-fork")
     shutil.copy(transcript.path, fork.path)
     fork.lines = transcript.lines
-    fork.assistant("Another way")
-    stop(machine, fork, last_assistant_message="Another way")
-    machine.settle()
+    reply(machine, fork, "Another way")
 
     assert stored(served, "s-fork") == [*stored(served, "s-1"), ("assistant", "Another way")]
     assert len(stored(served, "s-1")) == 2
@@ -232,8 +230,7 @@ def test_a_line_that_is_being_written_is_captured_when_it_is_complete(machine: M
     whole = json.dumps(transcript.line("assistant", [{"type": "text", "text": "Good morning"}]))
     with transcript.path.open("a") as file:
         file.write(whole[:100])
-    stop(machine, transcript, "PreCompact", trigger="auto")
-    machine.settle()
+    pause(machine, transcript, "PreCompact")
     before = stored(served, "s-1")
     with transcript.path.open("a") as file:
         file.write(whole[100:] + "\n")
@@ -245,9 +242,7 @@ def test_a_line_that_is_being_written_is_captured_when_it_is_complete(machine: M
 
 
 @pytest.mark.parametrize("kind", AGENTS)
-def test_an_answer_is_captured_that_the_agent_writes_after_the_stop_hook(
-    machine: Machine, served: Served, kind: str
-) -> None:
+def test_an_answer_written_after_the_stop_hook_is_captured(machine: Machine, served: Served, kind: str) -> None:
     machine.config = {"flush_seconds": PATIENCE}
     transcript = session_of(machine, served, kind)
     transcript.user("Hello")
@@ -285,8 +280,7 @@ def test_a_huge_transcript_is_sent_in_bounded_parts(machine: Machine, served: Se
     for number in range(120):
         transcript.assistant(f"{number} " + "word " * 600)
     transcript.assistant("long " * 10_000)
-    stop(machine, transcript, "SessionEnd", reason="other")
-    machine.settle()
+    pause(machine, transcript, "SessionEnd")
     texts = [text for _, text in stored(served, "s-1")]
 
     assert [text.split()[0] for text in texts] == ["Begin", *map(str, range(120)), "long"]
@@ -299,8 +293,7 @@ def test_a_message_that_memory_refuses_does_not_keep_the_others(machine: Machine
     transcript.user("One")
     transcript.assistant("字" * 30_000)  # more bytes than this API takes in one message
     transcript.assistant("Two \ud800\x00")  # text that no database stores
-    stop(machine, transcript, "SessionEnd", reason="other")
-    machine.settle()
+    pause(machine, transcript, "SessionEnd")
     again = served.api.get("/messages", flow_id=FLOW, session_id="s-1")["total"]
 
     assert stored(served, "s-1") == [("user", "One"), ("assistant", "Two ?")]
@@ -313,9 +306,7 @@ def test_a_message_that_memory_refuses_does_not_keep_the_others(machine: Machine
 def test_a_prompt_recalls_other_sessions_and_a_start_the_project(machine: Machine, served: Served) -> None:
     transcript = session_of(machine, served, "codex", "s-old")
     transcript.user("Which port has the staging database?")
-    transcript.assistant("The staging database of shop listens on port 6543.")
-    stop(machine, transcript, last_assistant_message="The staging database of shop listens on port 6543.")
-    machine.settle()
+    reply(machine, transcript, "The staging database of shop listens on port 6543.")
     now = {"session_id": "s-new", "transcript_path": None, "cwd": PROJECT}
     prompted = machine.run("codex", "UserPromptSubmit", **now, prompt="What port does the staging database have?")
     started = machine.run("codex", "SessionStart", **now, source="startup")
@@ -337,9 +328,7 @@ def test_what_was_recalled_is_recorded_with_its_turn(
 ) -> None:
     old = session_of(machine, served, kind, "s-old")
     old.user("Which port has the staging database?")
-    old.assistant("The staging database of shop listens on port 6543.")
-    stop(machine, old, last_assistant_message="The staging database of shop listens on port 6543.")
-    machine.settle()
+    reply(machine, old, "The staging database of shop listens on port 6543.")
     monkeypatch.setattr(type(old), "moment", lambda _: now())
     transcript, agent = TRANSCRIPTS[kind](machine.home, "s-new"), kind.partition(" ")[0]
     shown = [machine.run(agent, "SessionStart", **shared_fields(transcript), source="startup")]
@@ -400,14 +389,11 @@ def test_without_the_vector_store_words_are_recalled(machine: Machine, served: S
 def test_an_edit_made_in_memory_stays(machine: Machine, served: Served) -> None:
     transcript = session_of(machine, served, "claude-code")
     transcript.user("My password is hunter2")
-    stop(machine, transcript, "PreCompact", trigger="auto")
-    machine.settle()
+    pause(machine, transcript, "PreCompact")
     (message,) = messages(served, "s-1")
     served.api.patch(f"/messages/{message['id']}", {"content": "My password is [removed]"})
     shutil.rmtree(machine.state / "transcripts")
-    transcript.assistant("Change it.")
-    stop(machine, transcript, last_assistant_message="Change it.")
-    machine.settle()
+    reply(machine, transcript, "Change it.")
 
     assert stored(served, "s-1") == [("user", "My password is [removed]"), ("assistant", "Change it.")]
 
@@ -416,13 +402,10 @@ def test_a_line_that_reads_otherwise_later_is_no_conflict(machine: Machine, serv
     """As when another version of the hooks cuts a text elsewhere."""
     transcript = session_of(machine, served, "claude-code")
     transcript.user("Hello")
-    stop(machine, transcript, "PreCompact", trigger="auto")
-    machine.settle()
+    pause(machine, transcript, "PreCompact")
     shutil.rmtree(machine.state / "transcripts")
     transcript.path.write_text(transcript.path.read_text().replace("Hello", "Hello there"))
-    transcript.assistant("Hi")
-    stop(machine, transcript, last_assistant_message="Hi")
-    machine.settle()
+    reply(machine, transcript, "Hi")
 
     assert stored(served, "s-1") == [("user", "Hello"), ("assistant", "Hi")]
 
@@ -578,8 +561,7 @@ def test_only_one_process_sends_at_a_time(machine: Machine, served: Served) -> N
         with locked(str(lock)) as second:
             assert not second
     for _ in range(5):
-        stop(machine, transcript, "PreCompact", trigger="auto")
-    machine.settle()
+        pause(machine, transcript, "PreCompact")
 
     assert stored(served, "s-1") == [("user", "Hello")]
 
@@ -597,7 +579,6 @@ def test_the_oldest_events_are_given_up_when_too_many_wait(machine: Machine, mon
 def test_a_codex_session_without_a_word_is_no_error(machine: Machine, served: Served) -> None:
     machine.install("codex", served.url, served.api.secret)
     transcript = CodexTranscript(machine.home / "none.jsonl", "s-1")
-    stop(machine, transcript, "SessionEnd", reason="other")
-    machine.settle()
+    pause(machine, transcript, "SessionEnd")
 
     assert "error" not in machine.status()["codex"]

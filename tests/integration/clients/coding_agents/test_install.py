@@ -207,9 +207,7 @@ def test_the_configuration_stays_while_an_agents_settings_cannot_be_read() -> No
     assert install.config_file().exists()
 
 
-def test_agents_and_configuration_are_found_where_their_variables_say(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_agents_are_found_where_their_variables_say(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     elsewhere = machine.home / "elsewhere"
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(elsewhere / name))

@@ -122,9 +122,7 @@ class TestEverySystem:
         assert [line for line in real[1:] if not line.startswith("memory base")] == said[1:]
 
     @pytest.mark.slow
-    def test_it_continues_where_it_was_interrupted(
-        self, system: str, api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_it_continues(self, system: str, api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         sample = SAMPLES[system](tmp_path)
         with monkeypatch.context() as patch:
             failing_after_one(patch, client_errors.ConnectionFailed("The connection broke"))
@@ -136,9 +134,7 @@ class TestEverySystem:
 
 
 class TestWhatIsKept:
-    def test_a_branched_conversation_of_chatgpt_keeps_its_branches_and_continues_the_last(
-        self, api: Api, tmp_path: Path
-    ) -> None:
+    def test_a_branched_conversation_of_chatgpt_keeps_its_branches(self, api: Api, tmp_path: Path) -> None:
         run(SAMPLES["chatgpt"](tmp_path), "--from", "chatgpt")
         (session,) = [each for each in api.get("/sessions", flow_id="chatgpt")["items"] if each["session_id"] == "c-1"]
         assert session["metadata"] == {"title": "Sourdough"}
@@ -233,9 +229,7 @@ class TestWhatIsKept:
         assert (failed["status"], failed["metadata"]) == ("failed", {"category": "error"})
         assert {each["session_id"] for each in stored(api)} == {"talk", exports.LANGFLOW_OTHER}
 
-    def test_langflows_tables_in_postgresql_give_the_same(
-        self, tmp_path: Path, postgres_server: PostgresServer
-    ) -> None:
+    def test_tables_in_postgresql_give_the_same(self, tmp_path: Path, postgres_server: PostgresServer) -> None:
         run(exports.langflow(tmp_path), "--from", "langflow")
         url = postgres_server.url(postgres_server.create_database())
         types: dict[str, sa.types.TypeEngine[Any]] = dict.fromkeys(("id", "flow_id", "run_id"), sa.Uuid(as_uuid=False))
@@ -454,9 +448,7 @@ class TestOwnFormat:
         assert not [path for path in wire.paths if path.endswith("/runs")]
         assert {each["end_user_id"] for each in stored(api)} == {"ada"}
 
-    def test_without_a_worker_the_import_says_what_is_stored_and_what_waits(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_without_a_worker_the_import_says_what_waits(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(import_runs, "ingest", lambda client, base: client.get_memory_base(base.id))
         said = run(self.write(tmp_path, 3))
         assert said.exit_code == 0
@@ -495,9 +487,7 @@ class TestOwnFormat:
         assert [each["content"] for each in stored(api)] == [str(n) for n in range(33)]
         assert said.exit_code == 0  # it is stored, as it was
 
-    def test_a_flow_exists_from_its_first_accepted_run_on(
-        self, api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_flow_exists_from_its_first_run(self, api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         send, sent = Client.import_lines, []
 
         def recorded(client: Client, lines: Any, **options: Any) -> models.ImportAnswer:
