@@ -41,6 +41,7 @@ class Row:
     message: MessageView
     text: str
     state: Badge | None
+    is_edited: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +90,10 @@ async def show(visit: Visit, memory: MemoryBaseView) -> Response:
             visit, "memory_deleted.html", memory, "messages", found=found, texts=texts, titles=named, **values
         )
     listed = await visit.read(sessions.list_messages, wanted.query(memory.id), page)
-    failed = await visit.read(sessions.failed_among, memory.id, [each.id for each in listed.items])
+    failed, edited = await visit.read(sessions.failed_and_edited, memory.id, listed.items)
     rows = [
-        Row(each, summary(each.content, each.tool_calls or ()), _state(each, memory, failed)) for each in listed.items
+        Row(each, summary(each.content, each.tool_calls or ()), _state(each, memory, failed), each.id in edited)
+        for each in listed.items
     ]
     named = await _titles(visit, memory, listed.items)
     days = visit.services.settings.deleted_retention_days
