@@ -11,7 +11,7 @@ HTML from the server: Jinja2 renders, htmx replaces parts of a page, one script 
     sign_in          signing in and out
     problems         error pages
     views/           one module for each view; templates/ has one file for each, components/ their macros
-    badges           what badges say in several views; memory_state: what the page calls a memory base
+    badges           words, tones and icons of all states; memory_state: what the page calls a memory base
     static/          tokens.css (all colours, sizes), page.css, page.js; htmx and the font as published
 
 How a view is written:

@@ -9,6 +9,7 @@ from datetime import date
 from typing import Any
 from uuid import UUID
 
+from api.web.badges import Badge
 from api.web.rendering import speaker
 from memorybase.conversation.view.records import call_parts
 from memorybase.read_models.branches import Branch
@@ -80,25 +81,25 @@ class Bubble:
         return speaker(self.message.sender_name or self.message.name or self.message.role)
 
     @property
-    def state(self) -> tuple[str, str] | None:
-        """Tone and words: in which memories it is; None if no memory base counts it."""
+    def state(self) -> Badge | None:
+        """In which memories it is; None if no memory base counts it."""
         held = self.holding
         if self.message.muted:
-            return "off", "muted"
+            return Badge("off", "muted", "mute")
         if not held.counted or not self.text:  # without text there is nothing to find
             return None
         if held.failed:
-            return "failed", "not searchable"
+            return Badge("failed", "not searchable")
         if held.lost:
-            return "failed", "vectors lost"
+            return Badge("failed", "vectors lost")
         if held.held < held.counted:
-            return "waiting", f"in {held.held} of {held.counted} memories" if held.held else "waiting"
-        return "ok", "ingested" if held.held == 1 else f"in {held.held} memories"
+            return Badge("waiting", f"in {held.held} of {held.counted} memories" if held.held else "waiting")
+        return Badge("ok", "ingested" if held.held == 1 else f"in {held.held} memories")
 
     @property
     def is_waiting(self) -> bool:
         """Whether its state changes by itself."""
-        return self.state is not None and self.state[0] == "waiting"
+        return self.state is not None and self.state.tone == "waiting"
 
 
 def bubbles(

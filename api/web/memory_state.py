@@ -1,55 +1,56 @@
-"""What the page calls a memory base: lost vectors and dead letters first, else its status; with a tone and an icon."""
+"""What the page calls a memory base: lost vectors and dead letters first, else its status."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from api.web.badges import SEARCH_STATES
+from api.web.badges import EMPTY, SEARCH_STATES, Badge
 from memorybase.queries.coverage import SearchState
 from memorybase.queries.memory_base_lists import MemoryBaseStatus
 from memorybase.read_models.memory_bases import MemoryBaseView
 
-Tone = Literal["ok", "working", "waiting", "failed", "off", "none"]
-Icon = Literal["check", "arc", "clock", "exclamation", "pause", "circle"]
-
 
 @dataclass(frozen=True, slots=True)
 class MemoryState:
-    """An icon, words and a tone, never a colour alone. `name`: lost, failed, or the status. `detail`: what waits."""
+    """`name`: lost, failed, or the status. `detail`: what waits."""
 
     name: str
-    words: str
-    tone: Tone
-    icon: Icon
+    badge: Badge
     detail: str | None = None
+
+    @property
+    def is_lost(self) -> bool:
+        return self.name == LOST
 
 
 LOST, FAILED = "lost", "failed"
-_SHOWN: dict[str, tuple[str, Tone, Icon]] = {
-    LOST: (SEARCH_STATES[SearchState.LOST][1], "failed", "exclamation"),
-    FAILED: ("Not searchable: {dead_letters:,}", "failed", "exclamation"),
-    MemoryBaseStatus.UNAVAILABLE: ("Unreachable", "failed", "exclamation"),
-    MemoryBaseStatus.REGENERATING: ("Rebuilding", "working", "arc"),
-    MemoryBaseStatus.PREPARING: ("Preparing", "working", "arc"),
-    MemoryBaseStatus.INGESTING: (SEARCH_STATES[SearchState.INGESTING][1], "working", "arc"),
-    MemoryBaseStatus.PENDING: (SEARCH_STATES[SearchState.WAITING][1], "waiting", "clock"),
-    MemoryBaseStatus.PAUSED: ("Paused", "off", "pause"),
-    MemoryBaseStatus.READY: (SEARCH_STATES[SearchState.SEARCHABLE][1], "ok", "check"),
-    MemoryBaseStatus.DELETING: ("Being deleted", "working", "arc"),
+_SHOWN: dict[str, Badge] = {
+    LOST: SEARCH_STATES[SearchState.LOST],
+    FAILED: SEARCH_STATES[SearchState.FAILED],
+    MemoryBaseStatus.UNAVAILABLE: Badge("failed", "Unreachable"),
+    MemoryBaseStatus.REGENERATING: Badge("working", "Rebuilding"),
+    MemoryBaseStatus.PREPARING: Badge("working", "Preparing"),
+    MemoryBaseStatus.INGESTING: SEARCH_STATES[SearchState.INGESTING],
+    MemoryBaseStatus.PENDING: SEARCH_STATES[SearchState.WAITING],
+    MemoryBaseStatus.PAUSED: Badge("off", "Paused"),
+    MemoryBaseStatus.READY: SEARCH_STATES[SearchState.SEARCHABLE],
+    MemoryBaseStatus.DELETING: Badge("working", "Being deleted"),
 }
 
 
 def state_of(memory: MemoryBaseView) -> MemoryState:
     name = LOST if memory.mismatch else FAILED if memory.dead_letters else memory.status
-    words, tone, icon = _SHOWN[name]
+    badge = _SHOWN[name]
     if name == LOST and memory.chunks_missing == 0:
-        words = "Vectors differ"  # none is missing: others are there, or are altered
-    if name == MemoryBaseStatus.READY and not memory.auto_capture:
-        words, tone, icon = "Off", "off", "pause"
+        badge = badge._replace(text="Vectors differ")  # none is missing: others are there, or are altered
+    elif name == FAILED:
+        badge = badge._replace(text=f"{badge.text}: {memory.dead_letters:,}")
+    elif name == MemoryBaseStatus.READY and not memory.auto_capture:
+        badge = Badge("off", "Off")
     elif name == MemoryBaseStatus.READY and not memory.total_processed:
-        words, tone, icon = "Empty", "none", "circle"
-    return MemoryState(name, words.format(dead_letters=memory.dead_letters), tone, icon, _what_waits(memory))
+        badge = EMPTY
+    return MemoryState(name, badge, _what_waits(memory))
 
 
 def _what_waits(memory: MemoryBaseView) -> str | None:
@@ -65,11 +66,7 @@ def _what_waits(memory: MemoryBaseView) -> str | None:
 
 def state_labels() -> dict[str, str]:
     """What a filter calls the states."""
-    return {
-        str(name): words.partition(":")[0]
-        for name, (words, _, _) in _SHOWN.items()
-        if name != MemoryBaseStatus.DELETING
-    }
+    return {str(name): badge.text for name, badge in _SHOWN.items() if name != MemoryBaseStatus.DELETING}
 
 
 def filter_of(name: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from fastapi import Request
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from api.web import badges
 from api.web.extension import folders, pages_of_features
 from api.web.markdown import to_html
 from memorybase import __version__
@@ -33,9 +34,6 @@ FOUND_BEFORE = (
     f"Searches find what waits: the {PENDING_MESSAGES} newest messages of a memory by words and by meaning, older ones "
     "by words alone."
 )
-# Problems that are no failures, and those of them that need nobody.
-WAITS = frozenset({"paused", "long", "restore"})
-CALM = frozenset({"long", "restore"})
 LATE = timedelta(hours=1)
 UNDO_SECONDS = int(UNDO.total_seconds())  # of a deletion
 
@@ -82,38 +80,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         extensions=["jinja2.ext.do"],
     )
-    environment.filters |= {
-        "number": number,
-        "plural": plural,
-        "duration": duration,
-        "when": when,
-        "score": score,
-        "band": lambda value: band_of(value).name,
-        "truncate_text": truncate,
-        "clock": clock,
-        "day": day,
-        "minute": minute,
-        "zoned": zoned,
-        "marked": marked,
-        "excerpt": excerpt,
-        "speaker": speaker,
-        "markdown": to_html,
-    }
-    environment.globals |= {
-        "PLACES": PLACES,
-        "version": __version__,
-        "address": address,
-        "came_late": came_late,
-        "MIN_SCORE": MIN_SCORE,
-        "UNDO_SECONDS": UNDO_SECONDS,
-        "title_of": title_of,
-        "is_generated": is_generated,
-        "known_as": known_as,
-        "FOUND_BEFORE": FOUND_BEFORE,
-        "WAITS": WAITS,
-        "CALM": CALM,
-        "SETTINGS_TABS": [each.tab for each in pages_of_features().values() if each.tab],
-    }
+    environment.filters |= FILTERS
+    environment.globals |= GLOBALS | {"SETTINGS_TABS": [each.tab for each in pages_of_features().values() if each.tab]}
     return environment
 
 
@@ -239,3 +207,37 @@ def speaker(name: str) -> str:
 
 def truncate(text: str, max_chars: int) -> str:
     return text if len(text) <= max_chars else f"{text[:max_chars].rstrip()}…"
+
+
+# What every template has
+
+FILTERS = {
+    "number": number,
+    "plural": plural,
+    "duration": duration,
+    "when": when,
+    "score": score,
+    "band": lambda value: band_of(value).name,
+    "truncate_text": truncate,
+    "clock": clock,
+    "day": day,
+    "minute": minute,
+    "zoned": zoned,
+    "marked": marked,
+    "excerpt": excerpt,
+    "speaker": speaker,
+    "markdown": to_html,
+}
+GLOBALS = {
+    "PLACES": PLACES,
+    "version": __version__,
+    "address": address,
+    "came_late": came_late,
+    "MIN_SCORE": MIN_SCORE,
+    "UNDO_SECONDS": UNDO_SECONDS,
+    "title_of": title_of,
+    "is_generated": is_generated,
+    "known_as": known_as,
+    "FOUND_BEFORE": FOUND_BEFORE,
+    "badges": badges,
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from api.web.badges import SEARCH_STATES
+from api.web.badges import SEARCH_STATES, Badge
 from api.web.rendering import duration
 from memorybase.queries.coverage import SearchState
 from memorybase.read_models.ingestion import Ingestion
@@ -70,9 +70,14 @@ def starts(ingestion: Ingestion, idle_after: int) -> str:
     return f"{count}. Ingestion starts with {ingestion.threshold:,}{idle}."
 
 
-def state_of(ingestion: Ingestion) -> tuple[str, str]:
-    """Tone and words."""
-    tone, words = SEARCH_STATES[ingestion.state]
-    if ingestion.state == SearchState.SEARCHABLE and ingestion.searchable_after_ms is not None:
-        words = f"Ingested after {after(ingestion)}"
-    return tone, words
+def state_of(ingestion: Ingestion) -> Badge:
+    ms = ingestion.searchable_after_ms
+    return of_run(ingestion.state, None if ms is None else ms / 1_000)
+
+
+def of_run(state: SearchState, after_seconds: float | None) -> Badge:
+    """With how long after the capture searches by meaning found the messages."""
+    found = SEARCH_STATES[state]
+    if state != SearchState.SEARCHABLE or after_seconds is None:
+        return found
+    return found._replace(text=f"{found.text} after {duration(after_seconds)}")

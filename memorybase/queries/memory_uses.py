@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -15,6 +15,7 @@ from memorybase.database import batches, json_text
 from memorybase.database.paging import Found, Keyset, Listing, PageRequest
 from memorybase.database.upsert import insert, rows_affected
 from memorybase.models import Flow, MemoryUse, MemoryUseMessage, Message, Run, Session
+from memorybase.queries import message_changes
 from memorybase.queries.joins import key_of, own_flow
 from memorybase.queries.sessions import Rename, SessionRow
 
@@ -99,15 +100,17 @@ def uses_of_run(db: OrmSession, flow_id: UUID, run_id: UUID) -> list[MemoryUse]:
 
 
 def edited_since(db: OrmSession, flow_id: UUID, run_id: UUID) -> set[UUID]:
-    """The uses of a run that hold a message edited since."""
-    return set(
-        db.scalars(
-            sa.select(MemoryUse.id)
-            .join(MemoryUseMessage, MemoryUseMessage.use_id == MemoryUse.id)
-            .join(Message, sa.and_(Message.id == MemoryUseMessage.message_id, Message.flow_id == flow_id))
-            .where(MemoryUse.flow_id == flow_id, MemoryUse.run_id == run_id, Message.edited_at > MemoryUse.recorded_at)
-        )
+    """The uses of a run that hold a message whose content is another one now."""
+    edited = (
+        sa.select(MemoryUse.id, MemoryUse.recorded_at, Message.id, Message.content)
+        .join(MemoryUseMessage, MemoryUseMessage.use_id == MemoryUse.id)
+        .join(Message, sa.and_(Message.id == MemoryUseMessage.message_id, Message.flow_id == flow_id))
+        .where(MemoryUse.flow_id == flow_id, MemoryUse.run_id == run_id, Message.edited_at > MemoryUse.recorded_at)
     )
+    contents: dict[tuple[UUID, datetime], dict[UUID, Any]] = {}
+    for use_id, recorded_at, message_id, content in db.execute(edited):
+        contents.setdefault((use_id, recorded_at), {})[message_id] = content
+    return {use[0] for use, now in contents.items() if message_changes.edited_since(db, flow_id, now, use[1])}
 
 
 def uses_with_text(

@@ -79,16 +79,21 @@ def edits_after(db: OrmSession, flow_id: UUID, message_id: UUID, number: int) ->
     return db.scalars(found).all()
 
 
-def captured_contents(db: OrmSession, flow_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Any]:
-    """The contents that these messages had before their first edit of it; none of those without one."""
-    found: dict[UUID, Any] = {}
-    for some in batches.pages(ids):
-        mine = (MessageChange.flow_id == flow_id, MessageChange.message_id.in_(some), MessageChange.action == "edit")
+def edited_since(
+    db: OrmSession, flow_id: UUID, contents: Mapping[UUID, Any], moment: datetime | None = None
+) -> set[UUID]:
+    """The messages whose content differs from what it was at that time, or when it was captured; `contents`: as it is
+    now. An edit that was undone leaves no difference."""
+    former: dict[UUID, Any] = {}
+    for some in batches.pages(contents):
+        mine = [MessageChange.flow_id == flow_id, MessageChange.message_id.in_(some), MessageChange.action == "edit"]
+        if moment is not None:
+            mine.append(MessageChange.at > moment)
         edits = sa.select(MessageChange.message_id, MessageChange.former).where(*mine).order_by(MessageChange.number)
-        for message_id, former in db.execute(edits):
-            if "content" in (former or {}):
-                found.setdefault(message_id, former["content"])
-    return found
+        for message_id, replaced in db.execute(edits):
+            if "content" in (replaced or {}):
+                former.setdefault(message_id, replaced["content"])
+    return {message_id for message_id, content in former.items() if content != contents[message_id]}
 
 
 def of_batch(

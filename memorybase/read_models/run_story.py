@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -23,7 +23,7 @@ from memorybase.described import EndUserId, ExternalId, FlowId, MessageId, NodeI
 from memorybase.ids import CallerId
 from memorybase.messages import message_text
 from memorybase.models import NodeExecution, Run
-from memorybase.queries import coverage, memory_uses, node_executions, runs
+from memorybase.queries import coverage, memory_uses, message_changes, node_executions, runs
 from memorybase.queries import messages as message_queries
 from memorybase.queries.memory_uses import ids_in
 from memorybase.queries.ownership import require
@@ -239,7 +239,7 @@ def _nodes(
         executions = {each.node_id: each for each in node_executions.executions_of_run(db, flow_id, session_id, run_id)}
     wanted = {message_id for use in uses for message_id in ids_in(_recalled(use.sources))}
     messages = {row.Message.id: message_view(row) for row in message_queries.messages_of_ids(db, flow_id, wanted)}
-    views = {use.node_id: (use, _given(use, messages)) for use in uses}
+    views = {use.node_id: (use, _given(use, messages, _edited(db, flow_id, use, messages))) for use in uses}
     times = {name: each.created_at for name, each in executions.items()}
     times |= {name: use.at for name, (use, _) in views.items()}
     return [
@@ -255,15 +255,20 @@ def _node(node_id: str, given: GivenView | None, execution: NodeExecution | None
     return NodeStory(node_id, given, execution.status, text if isinstance(text, str) and text else None)
 
 
-def _given(use: NodeUse, messages: Mapping[UUID, MessageView]) -> GivenView:
+def _edited(db: OrmSession, flow_id: UUID, use: NodeUse, messages: Mapping[UUID, MessageView]) -> set[UUID]:
+    """The recalled messages whose text is another one than the model was given."""
+    recalled = (messages[each] for each in ids_in(_recalled(use.sources)) if each in messages)
+    later = {each.id: each.content for each in recalled if each.edited_at is not None and each.edited_at > use.at}
+    return message_changes.edited_since(db, flow_id, later, use.at)
+
+
+def _given(use: NodeUse, messages: Mapping[UUID, MessageView], edited: Set[UUID]) -> GivenView:
     report, recalled = use.report, _recalled(use.sources)
     scores = {item["message_id"]: item["score"] for item in report.get("recalled") or ()}
     best = _best([source.get("score") for source in recalled])
-    memories = []
-    for message_id in ids_in(recalled):
-        message = messages.get(message_id)
-        edited = message is not None and message.edited_at is not None and message.edited_at > use.at
-        memories.append(GivenMemory(message_id, scores.get(str(message_id)), edited, message))
+    memories = [
+        GivenMemory(each, scores.get(str(each)), each in edited, messages.get(each)) for each in ids_in(recalled)
+    ]
     memories.sort(key=lambda each: (-1.0 if each.score is None else each.score, str(each.message_id)), reverse=True)
     tokens = dict.fromkeys(TokensByKind.__slots__, 0)
     for source in use.sources:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -32,7 +32,7 @@ from memorybase.described import (
 from memorybase.ids import CallerId
 from memorybase.keyword_index import analyzer
 from memorybase.models import Flow, MemoryBase, Message, Session
-from memorybase.queries import caller_ids, memory_base_lists, runs, session_lists
+from memorybase.queries import caller_ids, memory_base_lists, message_changes, runs, session_lists
 from memorybase.queries import end_users as end_user_queries
 from memorybase.queries import flows as flow_queries
 from memorybase.queries import keyword_index as postings
@@ -227,10 +227,16 @@ def find_message(services: Services, user_id: UUID, flow_id: UUID, given: Caller
         return message_view(require(message_queries.fetch_message_view(db, user_id, message_id), "message", message_id))
 
 
-def failed_among(services: Services, user_id: UUID, base_id: UUID, ids: Collection[UUID]) -> set[UUID]:
-    """The messages among these that the memory base could not embed in their version. Raises NotFound."""
+def failed_and_edited(
+    services: Services, user_id: UUID, base_id: UUID, messages: Sequence[MessageView]
+) -> tuple[set[UUID], set[UUID]]:
+    """The messages among these that the memory base could not embed in their version, and those with another text than
+    was captured. Raises NotFound."""
     with services.database.reading(on_replica=True) as db:
-        return message_queries.failed_among(db, require_memory_base(db, user_id, base_id), ids)
+        base = require_memory_base(db, user_id, base_id)
+        changed = {each.id: each.content for each in messages if each.edited_at is not None}
+        edited = message_changes.edited_since(db, base.flow_id, changed)
+        return message_queries.failed_among(db, base, [each.id for each in messages]), edited
 
 
 def message_view(row: AnyRow) -> MessageView:

@@ -125,11 +125,8 @@ def _holdings(db: OrmSession, flow_id: UUID, session_id: str, messages: Sequence
     seqs = [message.seq for message in messages]
     rows = coverage.holdings(db, flow_id, session_id, (min(seqs), max(seqs)))
     found = {row.id: Holding(row.counted, row.held, row.failed, int(row.lost)) for row in rows}
-    captured = message_changes.captured_contents(db, flow_id, [each.id for each in messages if each.edited_at])
-    for message in messages:
-        if message.id in captured and captured[message.id] != message.content:
-            found[message.id] = replace(found.get(message.id, Holding()), edited=True)
-    return found
+    edited = message_changes.edited_since(db, flow_id, {each.id: each.content for each in messages if each.edited_at})
+    return found | {each: replace(found.get(each, Holding()), edited=True) for each in edited}
 
 
 def _thread(db: OrmSession, flow_id: UUID, session_id: str, place: Place) -> tuple[int | None, list[Range]]:

@@ -41,9 +41,10 @@ class Page:
         self.token = csrf.issue(self.client.cookies[COOKIE])
 
     def get(self, path: str) -> str:
+        """With one space for all white space, as it is shown."""
         found = self.client.get(f"/ui{path}")
         assert found.status_code == 200, found.text
-        return html.unescape(found.text)
+        return " ".join(html.unescape(found.text).split())
 
     def post(self, path: str, **fields: str) -> httpx.Response:
         return self.client.post(f"/ui{path}", data={csrf.FIELD: self.token, **fields})

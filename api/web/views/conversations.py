@@ -10,7 +10,8 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Form
 from fastapi.responses import Response
 
-from api.web.badges import SEARCH_STATES
+from api.web import timeline
+from api.web.badges import SEARCH_STATES, Badge
 from api.web.calls import recorded_as
 from api.web.rendering import UNDO_SECONDS, address, inside, plural
 from api.web.visits import Visit, Visitor
@@ -33,6 +34,12 @@ PATH = "/conversations"
 TABS = {"sessions": "Sessions", "runs": "Runs", "people": "People"}
 TIMES = {"1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days", "30d": "Last 30 days"}
 SPANS = {"1h": timedelta(hours=1), "24h": timedelta(days=1), "7d": timedelta(days=7), "30d": timedelta(days=30)}
+SYNCED = {
+    "active": "A job is ingesting it already",
+    "nothing_pending": "Nothing waits",
+    "no_memory": "Its flow has no memory",
+    "not_found": "There is no such session",
+}
 FLOWS = 200  # in the list to choose from
 MAX_TEXT = 200
 
@@ -102,12 +109,16 @@ async def conversations(visit: Visitor, filters: Wanted) -> Response:
         looked_through=f"{sum(CHUNKS):,}",
         filter_chips=_chips(visit.root, filters, chosen),
         tabs_of=[(name, text, visit.root + filters.url(tab=name, sort="")) for name, text in TABS.items()],
-        states=SEARCH_STATES,
+        state_of=_state_of,
         times=TIMES,
     )
     if visit.is_fragment:  # the browser's address: without the empty fields of the form
         answer.headers["HX-Push-Url"] = visit.root + filters.url(cursor=filters.cursor)
     return answer
+
+
+def _state_of(run: RunView) -> Badge:
+    return timeline.of_run(run.state, run.searchable_after_seconds)
 
 
 async def _found(
@@ -133,7 +144,7 @@ def _chips(root: str, filters: Filters, flow: FlowView | None) -> list[tuple[str
         "flow": ("Flow", "" if flow is None else flow.name),
         "person": ("Person", filters.person),
         "q": ("Text", filters.q),
-        "state": ("State", SEARCH_STATES[SearchState(filters.state)][1] if filters.state else ""),
+        "state": ("State", SEARCH_STATES[SearchState(filters.state)].text if filters.state else ""),
         "since": ("Captured", TIMES.get(filters.since, "")),
     }
     return [(name, value, root + filters.url(**{key: ""})) for key, (name, value) in values.items() if value]
@@ -162,8 +173,8 @@ async def sync(visit: Visitor, s: Annotated[list[str], Form()], back: Annotated[
         values=s,
         back=inside(back, PATH),
         results=results,
+        words=SYNCED,
         rows=await _states(visit, s),
-        states=SEARCH_STATES,
         titles=named,
     )
 
@@ -172,7 +183,7 @@ async def sync(visit: Visitor, s: Annotated[list[str], Form()], back: Annotated[
 async def progress(visit: Visitor, s: Annotated[list[str], Form()]) -> Response:
     rows = await _states(visit, s)
     named = await visit.read(titles.session_titles, [(flow_id, session_id) for flow_id, session_id, _ in rows])
-    return visit.fragment("conversations_progress.html", values=s, rows=rows, states=SEARCH_STATES, titles=named)
+    return visit.fragment("conversations_progress.html", values=s, rows=rows, titles=named)
 
 
 async def _states(visit: Visit, values: list[str]) -> list[tuple[UUID, str, SearchState | None]]:

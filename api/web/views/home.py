@@ -11,7 +11,8 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from api.web.badges import SEARCH_STATES, Badge
+from api.web import timeline
+from api.web.badges import Badge
 from api.web.calls import without_content
 from api.web.extension import Fixes, problem_pages
 from api.web.memory_state import state_of
@@ -230,7 +231,7 @@ async def _overview_values(visit: Visit, found: Overview | None, window: Window)
         "top": top,
         "filled": sum(any(_amounts(bucket).values()) for bucket in found.buckets),
         "span": SPANS[window],
-        "run_words": {run.run_id: _run_words(run) for run in found.latest_runs},
+        "run_state": _run_state,
         "state_of": state_of,
     }
 
@@ -239,9 +240,9 @@ def _amounts(bucket: OverviewBucket) -> dict[str, int]:
     return {kind: getattr(bucket, kind) for kind in KINDS}
 
 
-def _run_words(run: LatestRun) -> Badge:
+def _run_state(run: LatestRun) -> Badge:
     if run.state is SearchState.WAITING:
         return Badge(
             "waiting", f"Waiting: {run.pending:,} of {run.threshold:,}" if run.threshold else "Waits for Ingest now"
         )
-    return SEARCH_STATES[run.state]
+    return timeline.of_run(run.state, run.searchable_after_seconds)

@@ -12,7 +12,6 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from api.web.badges import SEARCH_STATES, Badge
 from api.web.job_words import details_of
 from api.web.views.memory_frame import sentence
 from api.web.visits import Visit, Visitor
@@ -22,7 +21,6 @@ from memorybase.memory_bases import dead_letters, job_actions, regenerate
 from memorybase.memory_bases.dead_letters import DeadLetterAction, DeadLetterResult
 from memorybase.messages import message_text
 from memorybase.models import JobState
-from memorybase.queries.coverage import SearchState
 from memorybase.queries.dead_letters import DeadLetterFilter
 from memorybase.queries.job_lists import JobAction, JobFilter
 from memorybase.queries.memory_base_lists import MemoryBaseQuery
@@ -39,19 +37,6 @@ CAUSES = {
     "vector_rejected": "The vector store refused the vector",
     "worker_lost": "The worker crashed on the message",
     "unexpected": "An unexpected error",
-}
-STATES = {
-    JobState.QUEUED: Badge("waiting", "Queued"),
-    JobState.RUNNING: Badge("working", "Running"),
-    JobState.DONE: Badge("ok", "Done"),
-    JobState.FAILED: Badge("failed", "Failed"),
-    JobState.CANCELLED: Badge("off", "Cancelled"),
-}
-OUTCOMES = {
-    "retrying": Badge("working", "Retrying"),
-    "searchable": SEARCH_STATES[SearchState.SEARCHABLE],
-    "failed": Badge("failed", "Failed again"),
-    "deleted": Badge("off", "Deleted"),
 }
 FEW = 10  # results that are shown without being asked for
 KINDS = {"ingest": "Ingest", "repair": "Repair", "regenerate": "Rebuild"}
@@ -163,7 +148,6 @@ async def _outcomes(visit: Visit, pairs: Sequence[tuple[UUID, UUID]]) -> dict[st
     return {
         "pairs": pairs,
         "outcomes": found,
-        "shown": OUTCOMES,
         "few": FEW,
         "counts": counts,
         "text_of": message_text,
@@ -212,7 +196,6 @@ async def _values(visit: Visit) -> dict[str, Any]:
         "following": listed.following,
         "cursor": cursor or "",
         "kept": urlencode(kept),
-        "states": STATES,
         "kinds": KINDS,
         "text_of": message_text,
         "titles": await visit.read(titles.session_titles, named),

@@ -6,7 +6,7 @@ from typing import Annotated, Any, get_args
 from urllib.parse import urlencode
 from uuid import UUID
 
-from fastapi import APIRouter, Form
+from fastapi import APIRouter, Depends, Form
 from fastapi.responses import Response
 
 from api.web.calls import without_content
@@ -29,6 +29,7 @@ from memorybase.vector_stores import VectorStoreName
 router = APIRouter(include_in_schema=False)
 
 PAGE = 50
+THRESHOLD = 20  # of a new memory, unless another is entered
 MAX_CHOSEN = 50
 FLOWS_OFFERED = 200
 ORDERS = {"name": "By name", "recent": "Newest first", "created": "Oldest first", "priority": "By priority"}
@@ -47,18 +48,17 @@ async def memories_list(visit: Visitor) -> Response:
     return visit.live("memories_list.html", **await _list(visit))
 
 
-@router.post("/memories")
-async def create(
-    visit: Visitor,
+async def _given(
     name: Annotated[str, Form()],
     flow: Annotated[str, Form()],
-    threshold: Annotated[int, Form()] = 20,
+    threshold: Annotated[int, Form()] = THRESHOLD,
     capture: Annotated[Capture, Form()] = Capture.ALL,
     on: Annotated[bool, Form()] = False,
     start: Annotated[str, Form()] = "all",
     vector_store: Annotated[VectorStoreName | None, Form()] = None,
-) -> Response:
-    given = {
+) -> dict[str, Any]:
+    """What the form of a new memory was filled in with."""
+    return {
         "name": name,
         "flow": flow,
         "threshold": threshold,
@@ -67,15 +67,20 @@ async def create(
         "start": start,
         "vector_store": vector_store,
     }
+
+
+@router.post("/memories")
+async def create(visit: Visitor, given: Annotated[dict[str, Any], Depends(_given)]) -> Response:
+    name = given["name"].strip()
     try:
         new = NewMemoryBase(
-            name=name.strip(),
-            flow_id=ids.flow_id(visit.principal.user_id, flow),
-            threshold=threshold,
-            capture=capture,
-            auto_capture=on,
-            start="all" if start == "all" else "now",
-            vector_store=vector_store,
+            name=name,
+            flow_id=ids.flow_id(visit.principal.user_id, given["flow"]),
+            threshold=given["threshold"],
+            capture=given["capture"],
+            auto_capture=given["on"],
+            start="all" if given["start"] == "all" else "now",
+            vector_store=given["vector_store"],
         )
         base_id = await visit.write(manage.create_memory_base, new)
     except errors.Forbidden:  # such a key is shown no form that could say so
@@ -89,7 +94,7 @@ async def create(
         return await _page(visit, given=given, error=error)
     except (errors.CallerError, errors.EnvironmentFailure) as error:
         return await _page(visit, given=given, error=error)
-    return visit.done(f"/memories/{base_id}", f"{name.strip()} was created.")
+    return visit.done(f"/memories/{base_id}", f"{name} was created.")
 
 
 @router.post("/memories/actions")
@@ -114,7 +119,7 @@ async def _page(
     visit: Visit, given: dict[str, Any] | None = None, error: errors.MemorybaseError | None = None
 ) -> Response:
     flows = (await visit.read(sessions.list_flows, PageRequest(size=FLOWS_OFFERED))).items
-    asked = given or {"flow": visit.request.query_params.get("flow", "")}
+    asked = given or {"flow": visit.request.query_params.get("flow", ""), "threshold": THRESHOLD}
     return visit.page(
         "memories.html",
         place="memories",

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, cast, get_args
 from uuid import UUID, uuid4
 
-from fastapi import APIRouter, Form
+from fastapi import APIRouter, Depends, Form
 from fastapi.responses import Response
 
-from api.web.badges import SEARCH_STATES
+from api.web.badges import MUTED, SEARCH_STATES, Badge
 from api.web.bubbles import summary
 from api.web.rendering import address
 from api.web.views import message_actions
@@ -36,12 +36,12 @@ STATES = {"": "All", "pinned": "Pinned", "muted": "Muted", "failed": "Not search
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A message as the list shows it. `state`: tone and word of its vector in this memory; None if it has none, as
-    without text."""
+    """A message as the list shows it. `state`: of its vector in this memory; None if it has none, as without text."""
 
     message: MessageView
     text: str
-    state: tuple[str, str] | None
+    state: Badge | None
+    is_edited: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +90,10 @@ async def show(visit: Visit, memory: MemoryBaseView) -> Response:
             visit, "memory_deleted.html", memory, "messages", found=found, texts=texts, titles=named, **values
         )
     listed = await visit.read(sessions.list_messages, wanted.query(memory.id), page)
-    failed = await visit.read(sessions.failed_among, memory.id, [each.id for each in listed.items])
+    failed, edited = await visit.read(sessions.failed_and_edited, memory.id, listed.items)
     rows = [
-        Row(each, summary(each.content, each.tool_calls or ()), _state(each, memory, failed)) for each in listed.items
+        Row(each, summary(each.content, each.tool_calls or ()), _state(each, memory, failed), each.id in edited)
+        for each in listed.items
     ]
     named = await _titles(visit, memory, listed.items)
     days = visit.services.settings.deleted_retention_days
@@ -107,10 +108,10 @@ async def _titles(
     return await visit.read(titles.session_titles, {(memory.flow_id, each.session_id) for each in listed})
 
 
-def _state(message: MessageView, memory: MemoryBaseView, failed: set[UUID]) -> tuple[str, str] | None:
+def _state(message: MessageView, memory: MemoryBaseView, failed: set[UUID]) -> Badge | None:
     is_counted = message.is_output if memory.capture == "outputs" else message.role in {"user", "assistant"}
     if message.muted:
-        return "off", "Muted"
+        return MUTED
     if message.id in failed:
         return SEARCH_STATES[SearchState.FAILED]
     if not message_text(message.content):  # there is nothing to find
@@ -120,28 +121,45 @@ def _state(message: MessageView, memory: MemoryBaseView, failed: set[UUID]) -> t
     return SEARCH_STATES[SearchState.WAITING] if is_counted else None
 
 
-@router.post("/memories/{memory_base_id}/messages")
-async def act_here(
-    visit: Visitor,
-    memory_base_id: UUID,
-    action: Annotated[str, Form()],
-    ids: Chosen = None,
-    reason: Reason = "",
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Of an action on every message that matches: where it goes on, and what was done before."""
+
+    cursor: str | None
+    batch: UUID
+    done: int
+    failed: int
+
+
+async def _step(
     every: Annotated[bool, Form()] = False,
     cursor: Annotated[str, Form()] = "",
     batch: Annotated[UUID | None, Form()] = None,
     done: Annotated[int, Form()] = 0,
     failed: Annotated[int, Form()] = 0,
+) -> Step | None:
+    return Step(cursor or None, batch or uuid4(), done, failed) if every else None
+
+
+@router.post("/memories/{memory_base_id}/messages")
+async def act_here(
+    visit: Visitor,
+    memory_base_id: UUID,
+    step: Annotated[Step | None, Depends(_step)],
+    action: Annotated[str, Form()],
+    ids: Chosen = None,
+    reason: Reason = "",
 ) -> Response:
     """An action on the chosen messages, or on every one that matches: then in steps that follow one another."""
     wanted = Wanted.of(await visit.request.form())
     back = wanted.path(memory_base_id)
-    if not every:
+    if step is None:
         return await message_actions.act(visit, action, ids, reason, back)
     memory = await visit.read(memory_bases.get_memory_base, memory_base_id)
-    step = PageRequest(size=STEP, cursor=cursor or None)
-    page = await visit.read(sessions.list_messages, wanted.query(memory.id), step)
-    answer = await message_actions.apply(visit, action, [each.id for each in page.items], reason, batch or uuid4())
+    asked = PageRequest(size=STEP, cursor=step.cursor)
+    page = await visit.read(sessions.list_messages, wanted.query(memory.id), asked)
+    answer = await message_actions.apply(visit, action, [each.id for each in page.items], reason, step.batch)
+    passed = 0 if action == "delete" else step.done + step.failed
     values: dict[str, Any] = {
         "memory": memory,
         "wanted": wanted,
@@ -150,11 +168,11 @@ async def act_here(
         "reason": reason,
         "back": back,
         "batch": answer.batch_id,
-        "done": done + answer.done,
-        "failed": failed + answer.failed,
+        "done": step.done + answer.done,
+        "failed": step.failed + answer.failed,
         "errors": [each for each in answer.results if each.error],
         "cursor": page.next_cursor or "",
-        "left": max(0, page.total - (len(page.items) if action == "delete" else done + failed + len(page.items))),
+        "left": max(0, page.total - passed - len(page.items)),
     }
     if visit.is_fragment:
         return visit.fragment("memory_messages_step.html", **values)

@@ -10,6 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.badges import EMPTY, SEARCH_STATES, Badge
 from api.web.memory_state import state_of
 from api.web.views.conversations import delete_sessions
 from api.web.views.memory_frame import memory_page
@@ -18,6 +19,7 @@ from memorybase.database.paging import Page, PageRequest
 from memorybase.ingestion import flush
 from memorybase.ingestion.flush import FlushResult
 from memorybase.queries.base_sessions import BaseSessionQuery, SessionState
+from memorybase.queries.coverage import SearchState
 from memorybase.read_models import memory_bases, titles
 from memorybase.read_models.memory_bases import BaseSessionView, MemoryBaseView
 from memorybase.sessions.bulk import Chosen
@@ -26,16 +28,10 @@ router = APIRouter(include_in_schema=False)
 
 PAGE = 50
 STATES = {
-    SessionState.PENDING: "Waiting",
-    SessionState.INGESTING: "Ingesting",
-    SessionState.FAILED: "Not searchable",
-    SessionState.SYNCED: "Ingested",
-}
-TONES = {
-    SessionState.PENDING: "waiting",
-    SessionState.INGESTING: "working",
-    SessionState.FAILED: "failed",
-    SessionState.SYNCED: "ok",
+    SessionState.PENDING: SEARCH_STATES[SearchState.WAITING],
+    SessionState.INGESTING: SEARCH_STATES[SearchState.INGESTING],
+    SessionState.FAILED: SEARCH_STATES[SearchState.FAILED],
+    SessionState.SYNCED: SEARCH_STATES[SearchState.SEARCHABLE],
 }
 
 
@@ -44,8 +40,7 @@ class Outcome:
     """What an action did with one session."""
 
     session_id: str
-    tone: str
-    text: str
+    badge: Badge
 
 
 async def show(visit: Visit, memory: MemoryBaseView) -> Response:
@@ -90,11 +85,11 @@ async def act(
 
 
 def _synced(result: FlushResult, chosen: list[str]) -> list[Outcome]:
-    reasons = {job.session_id: ("working", "Being ingested") for job in result.jobs}
-    reasons |= {each.session_id: ("working", "Is being ingested already") for each in result.conflicts}
+    reasons = {job.session_id: Badge("working", "Being ingested") for job in result.jobs}
+    reasons |= {each.session_id: Badge("working", "Is being ingested already") for each in result.conflicts}
     words = {"nothing_pending": "Nothing waits", "not_found": "No longer exists"}
-    reasons |= {each.session_id: ("off", words[each.reason]) for each in result.skipped}
-    return [Outcome(each, *reasons[each]) for each in dict.fromkeys(chosen) if each in reasons]
+    reasons |= {each.session_id: Badge("off", words[each.reason]) for each in result.skipped}
+    return [Outcome(each, reasons[each]) for each in dict.fromkeys(chosen) if each in reasons]
 
 
 async def _list(visit: Visit, memory: MemoryBaseView) -> dict[str, Any]:
@@ -112,17 +107,25 @@ async def _list(visit: Visit, memory: MemoryBaseView) -> dict[str, Any]:
     page: Page[BaseSessionView] = await visit.read(memory_bases.list_base_sessions, memory.id, request, query)
     named = await visit.read(titles.session_titles, [(memory.flow_id, each.session_id) for each in page.items])
     kept = [(name, value) for name, value in asked.items() if name not in {"seen", "cursor", "tab"} and value]
-    states, tones = STATES, TONES
+    states = dict(STATES)
     if memory.mismatch:  # whose vectors it lost is not known
-        states, tones = STATES | {SessionState.SYNCED: state_of(memory).words}, TONES | {SessionState.SYNCED: "failed"}
+        states[SessionState.SYNCED] = state_of(memory).badge
     if memory.paused_at is not None:
-        states, tones = states | {SessionState.PENDING: "Paused"}, tones | {SessionState.PENDING: "off"}
+        states[SessionState.PENDING] = Badge("off", "Paused")
+
+    def state_of_session(session: BaseSessionView) -> Badge:
+        if session.state == SessionState.SYNCED and not session.total_messages:
+            return EMPTY
+        found = states[session.state]
+        waits = session.state == SessionState.PENDING
+        return found._replace(text=f"{found.text}: {session.pending_messages}") if waits else found
+
     return {
         "query": query,
         "sessions": page,
         "titles": named,
         "states": states,
-        "tones": tones,
+        "state_of": state_of_session,
         "kept": urlencode(kept),
         "cursor": request.cursor or "",
     }

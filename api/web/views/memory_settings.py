@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Form
+from fastapi import APIRouter, Depends, Form
 from fastapi.responses import Response
 
 from api.web.extension import memory_checks
@@ -55,20 +55,14 @@ async def _page(
     )
 
 
-@router.post("/memories/{memory_base_id}/settings")
-async def save(
-    visit: Visitor,
-    memory_base_id: UUID,
+async def _changes(
     name: Annotated[str, Form()],
     threshold: Annotated[int, Form()],
     idle_minutes: Annotated[int, Form()],
     retain_days: Annotated[int | None, Form()] = None,
     on: Annotated[bool, Form()] = False,
-    confirmed_days: Annotated[int | None, Form()] = None,
     priority: Annotated[Priority | None, Form()] = None,
-) -> Response:
-    """Save, unless a feature would delete something then: it is counted first, and saved once it is confirmed."""
-    visit.principal.require("write")
+) -> dict[str, object]:
     changes: dict[str, object] = {
         "name": name.strip(),
         "threshold": threshold,
@@ -76,11 +70,21 @@ async def save(
         "auto_capture": on,
         "retain_days": retain_days,
     }
-    if priority is not None:
-        changes["priority"] = priority
+    return changes if priority is None else {**changes, "priority": priority}
+
+
+@router.post("/memories/{memory_base_id}/settings")
+async def save(
+    visit: Visitor,
+    memory_base_id: UUID,
+    changes: Annotated[dict[str, object], Depends(_changes)],
+    confirmed_days: Annotated[int | None, Form()] = None,
+) -> Response:
+    """Save, unless a feature would delete something then: it is counted first, and saved once it is confirmed."""
+    visit.principal.require("write")
     memory = await visit.read(memory_bases.get_memory_base, memory_base_id)
     try:
-        if retain_days != confirmed_days and (counted := await _counted(visit, memory, changes)) is not None:
+        if changes["retain_days"] != confirmed_days and (counted := await _counted(visit, memory, changes)) is not None:
             return await _page(visit, memory, changes, None, counted)
         await visit.write(manage.update_memory_base, memory_base_id, changes)
     except (errors.InvalidRequest, errors.NameTaken) as error:

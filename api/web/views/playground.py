@@ -144,9 +144,7 @@ async def model_is_given(visit: Visitor) -> Response:
         is_refused = True
     except (errors.EnvironmentFailure, errors.CallerError, TimeoutError) as error:
         failure = await _failure(visit, error, seconds)
-    return visit.fragment(
-        "playground_given.html", ask=ask, given=found, failure=failure, is_refused=is_refused, no_flow=NO_FLOW
-    )
+    return visit.fragment("playground_given.html", given=found, failure=failure, is_refused=is_refused, no_flow=NO_FLOW)
 
 
 @router.post("/playground/save")

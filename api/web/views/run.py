@@ -9,6 +9,7 @@ from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
 from api.web import model_input, timeline
+from api.web.badges import Badge
 from api.web.bubbles import Bubble, bubbles
 from api.web.model_input import Read
 from api.web.rendering import address
@@ -27,13 +28,6 @@ from memorybase.search.bands import FAIR
 
 router = APIRouter(include_in_schema=False)
 
-VERDICTS = {
-    "fits": ("ok", "memories fit the question"),
-    "may_help": ("ok", "memories may help"),
-    "did_not_help": ("waiting", "memories do not fit"),
-    "nothing_found": ("waiting", "no memories recalled"),
-    "not_asked": ("off", "no memories asked for"),
-}
 REASONS = {
     "not_in_thread": "on another branch",
     "current_run": "of this run",
@@ -73,7 +67,6 @@ async def run(visit: Visitor, flow: str, id: str, memory: UUID | None = None) ->
         flow=shown_flow,
         run_id=story.external_id or (id if story.captured_at is None else str(story.run_id)),
         bubbles=await _bubbles(visit, story),
-        verdicts=VERDICTS,
         reasons=REASONS,
         flags=FLAGS,
         advice=_advice,
@@ -142,7 +135,6 @@ async def _timeline(visit: Visit, story: RunStory, memory: UUID | None) -> dict[
         "story": story,
         "chosen": chosen,
         "steps": [] if chosen is None else timeline.steps_of(chosen),
-        "state_of": timeline.state_of,
         "after": timeline.after,
         "starts": timeline.starts,
         "idle": await visit.read(ingestion.idle_times, story.flow_id),
@@ -151,7 +143,7 @@ async def _timeline(visit: Visit, story: RunStory, memory: UUID | None) -> dict[
     }
 
 
-def _whole(memories: list[Ingestion]) -> tuple[str, str] | None:
+def _whole(memories: list[Ingestion]) -> Badge | None:
     """The state of the run over all memory bases: the worst one's, or when the last one had it."""
     worst = max(memories, key=lambda each: (RANKED.index(each.state), each.searchable_after_ms or 0), default=None)
     return None if worst is None else timeline.state_of(worst)

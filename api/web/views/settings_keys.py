@@ -23,12 +23,14 @@ router = APIRouter(include_in_schema=False)
 FLOWS = 200  # to choose from; beyond, by id
 LIFETIMES = {0: "Never", 1: "In a day", 7: "In 7 days", 30: "In 30 days", 90: "In 90 days", 365: "In a year"}
 OVERLAPS = {0: "Not at all", 3_600: "An hour", 86_400: "A day", 604_800: "7 days", 2_592_000: "30 days"}
+OVERLAP = 86_400  # unless another is chosen
 SCOPE_WORDS = {
     "read": "Read",
     "write": "Write: capture, ingest, edit, delete",
     "admin": "Admin: keys and all settings",
     "metrics": "Metrics alone",
 }
+GIVEN = {"scope": ["read", "write"]}  # what the form of a new key begins with
 
 
 @router.get("/settings/keys")
@@ -90,7 +92,7 @@ async def _page(visit: Visit, **values: Any) -> Response:
     flows = await visit.read(sessions.list_flows, PageRequest(size=FLOWS))
     limited_to = {UUID(each) for key in found for each in key.flow_ids or ()}
     names = {each.id: each.name for each in (await visit.read(sessions.get_flows, limited_to)).values()}
-    shown: dict[str, Any] = {"given": {}, "error": None, "created": None, "secret": "", "overlap": None} | values
+    shown: dict[str, Any] = {"given": GIVEN, "error": None, "created": None, "secret": "", "overlap": None} | values
     return visit.settings(
         "settings_keys.html",
         "keys",
@@ -100,6 +102,7 @@ async def _page(visit: Visit, **values: Any) -> Response:
         scope_words=SCOPE_WORDS,
         lifetimes=LIFETIMES,
         overlaps=OVERLAPS,
+        usual_overlap=OVERLAP,
         scopes_of=scopes_of,
         flows=flows,
         flow_names={str(each): name for each, name in names.items()},

@@ -11,6 +11,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.badges import Badge
 from api.web.calls import without_content
 from api.web.extension import MemoryCheck, Pages
 from api.web.rendering import address
@@ -139,6 +140,7 @@ async def list_receipts(visit: Visitor, cursor: str = "", erased: str = "") -> R
         rule_words=RULES,
         erasure_words=ERASURES,
         kept_days=receipts.KEPT.days,
+        goes_on=Badge("working", "Goes on"),
         **await _names(visit, [*found.items, *(each for each in erased_by_request.items if each.flow_id)]),
     )
 

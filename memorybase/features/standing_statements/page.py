@@ -8,6 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from api.web.badges import Badge
 from api.web.calls import recorded_as
 from api.web.extension import Pages, PersonCard
 from api.web.rendering import address, inside
@@ -15,6 +16,7 @@ from api.web.visits import Visitor
 from memorybase import ids
 from memorybase.features.standing_statements import statements
 from memorybase.features.standing_statements.finder import MAX_CHARS
+from memorybase.features.standing_statements.statements import StandingStatementView
 from memorybase.read_models import sessions, titles
 from memorybase.sessions import flows
 
@@ -44,9 +46,14 @@ async def standing(
         every=every,
         flow=await visit.read(sessions.get_flow, flow_id),
         longest=MAX_CHARS,
+        state_of=_state_of,
         titles=await visit.read(titles.session_titles, [(flow_id, session)] if session else []),
         here=lambda **changes: address("/standing", **{"flow": flow, "person": person, "session": session, **changes}),
     )
+
+
+def _state_of(found: StandingStatementView) -> Badge:
+    return Badge("ok" if found.state == "active" else "off", found.state.capitalize())
 
 
 @router.post("/standing/contexts")

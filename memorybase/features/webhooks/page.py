@@ -17,7 +17,7 @@ from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.database.paging import PageRequest
 from memorybase.features.webhooks import deliveries, endpoints
-from memorybase.features.webhooks.deliveries import DeliveryState
+from memorybase.features.webhooks.deliveries import DeliveryState, DeliveryView
 from memorybase.features.webhooks.endpoints import MAX_ENDPOINTS, WebhookView
 from memorybase.features.webhooks.outbox import EventType
 from memorybase.operations.problems import FixAction, Problem, ProblemKind
@@ -33,6 +33,9 @@ EVENTS = {
     EventType.MEMORY_REGENERATED: "A memory was rebuilt",
     EventType.SESSION_ERASED: "A session was erased",
     EventType.RETENTION_EXPIRED: "Data expired",
+}
+GIVEN = {  # what the form of a new webhook begins with
+    "event": [EventType.JOB_FAILED, EventType.DEAD_LETTER_CREATED, EventType.MEMORY_MISMATCH]
 }
 REASONS = {"request": "Disabled", "gone": "Disabled: it answered 410", "failing": "Disabled: it failed for days"}
 STATES = {
@@ -95,6 +98,7 @@ async def webhook(
         own=own,
         state_of=_state_of,
         tested=tested,
+        tested_state=_tested_state,
         version="",
         kept_days=deliveries.KEPT.days,
         now=datetime.now(UTC),
@@ -106,7 +110,7 @@ async def webhook(
 async def test_result(visit: Visitor, webhook_id: UUID, delivery_id: UUID) -> Response:
     """The result of a test, live."""
     tested = await visit.admin(deliveries.get_delivery, webhook_id, delivery_id)
-    return visit.live("settings_webhook_test.html", tested=tested)
+    return visit.live("settings_webhook_test.html", tested=tested, tested_state=_tested_state)
 
 
 @router.post("/settings/webhooks/{webhook_id}/test")
@@ -170,6 +174,12 @@ async def replay_dead(visit: Visit, webhook_id: UUID) -> str:
     return f"{plural(result.replayed, 'delivery', 'deliveries')} {are} sent again.{more}"
 
 
+def _tested_state(tested: DeliveryView) -> Badge:
+    if tested.state == DeliveryState.DELIVERED:
+        return STATES[tested.state]
+    return Badge("failed", "Failed") if tested.ended else Badge("waiting", "Waiting")
+
+
 def _state_of(hook: WebhookView) -> Badge:
     if not hook.enabled:
         return Badge("off", REASONS[hook.disabled_reason or ""])
@@ -204,7 +214,7 @@ PAGES = Pages(
 async def _page(visit: Visit, **values: Any) -> Response:
     listed = PageRequest(size=MAX_ENDPOINTS)
     found = (await visit.admin(endpoints.list_webhooks, listed)).items if visit.may("admin") else []
-    shown: dict[str, Any] = {"given": {}, "error": None, "created": None} | values
+    shown: dict[str, Any] = {"given": GIVEN, "error": None, "created": None} | values
     return visit.settings(
         "settings_webhooks.html",
         "webhooks",

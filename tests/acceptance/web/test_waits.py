@@ -88,7 +88,7 @@ def test_a_slow_message_is_no_failure(window: Window, web_stack: EmbeddedStack, 
     reader.open("/components")
     bar = page.locator("#alert p")
     expect(bar).to_contain_text(f"{name} ingests a long message.")
-    expect(bar).to_have_class("waits")
+    expect(bar).to_have_class("waiting")
     assert bar.evaluate("each => getComputedStyle(each.parentElement).backgroundColor") == page.evaluate(
         """() => {
             const probe = document.createElement("i");

@@ -34,7 +34,7 @@ def signed_in(api: Api) -> str:
 
 
 def page(api: Api) -> str:
-    return api.client.get("/ui/memories?new").raise_for_status().text
+    return " ".join(api.client.get("/ui/memories?new").raise_for_status().text.split())
 
 
 def create(api: Api, csrf: str, store: str) -> httpx.Response:

@@ -164,7 +164,7 @@ def test_it_is_shown_and_not_called_stalled(world: World, base: UUID, monkeypatc
     view = memory_bases.get_memory_base(world.services, world.user_id, base)
     assert (view.status, view.pending_messages) == ("paused", 2)
     assert view.paused_at is not None
-    assert state_of(view).words == "Paused"
+    assert state_of(view).badge.text == "Paused"
     listed = memory_bases.list_memory_bases(
         world.services, world.user_id, PageRequest(), MemoryBaseQuery(status=MemoryBaseStatus.PAUSED)
     )

@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
+from api.web.badges import Badge
 from api.web.memory_state import MemoryState, filter_of, state_labels, state_of
 from memorybase.database.paging import PageRequest
 from memorybase.models import Capture, DeadLetter, IngestionJob, MemoryBase
@@ -38,21 +39,21 @@ def listed_in(world: World, name: str) -> list[UUID]:
 
 def test_a_memory_base_passes_through_its_conditions(world: World) -> None:
     base = world.new_base(threshold=5)
-    assert shown(world, base) == MemoryState("ready", "Empty", "none", "circle")
+    assert shown(world, base) == MemoryState("ready", Badge("none", "Empty"))
     world.say("s", "one")
-    assert shown(world, base) == MemoryState("pending", "Waiting", "waiting", "clock", "1 wait")
+    assert shown(world, base) == MemoryState("pending", Badge("waiting", "Waiting"), "1 wait")
     world.say("s", "two", "three", "four", "five")
-    assert shown(world, base).words == "Ingesting"
+    assert shown(world, base).badge.text == "Ingesting"
     world.settle()
-    assert shown(world, base) == MemoryState("ready", "Ingested", "ok", "check")
+    assert shown(world, base) == MemoryState("ready", Badge("ok", "Ingested"))
     change(world, MemoryBase, auto_capture=False)
-    assert shown(world, base) == MemoryState("ready", "Off", "off", "pause")
+    assert shown(world, base) == MemoryState("ready", Badge("off", "Off"))
     world.say("s", *"678901")
-    assert (shown(world, base).words, shown(world, base).detail) == ("Waiting", "6 wait")
+    assert (shown(world, base).badge.text, shown(world, base).detail) == ("Waiting", "6 wait")
     change(world, MemoryBase, building=2)
-    assert shown(world, base).words == "Rebuilding"
+    assert shown(world, base).badge.text == "Rebuilding"
     change(world, MemoryBase, mismatch=True)
-    assert shown(world, base).words == "Lost its vectors"
+    assert shown(world, base).badge.text == "Lost its vectors"
 
 
 def test_dead_letters_are_counted_in_the_words(world: World) -> None:
@@ -60,16 +61,16 @@ def test_dead_letters_are_counted_in_the_words(world: World) -> None:
     world.embedder.reject("bad")
     world.say("s", "bad", "good")
     world.settle()
-    assert shown(world, base) == MemoryState("failed", "Not searchable: 1", "failed", "exclamation")
+    assert shown(world, base) == MemoryState("failed", Badge("failed", "Not searchable: 1"))
     change(world, DeadLetter, state="discarded")
-    assert shown(world, base).words == "Ingested"
+    assert shown(world, base).badge.text == "Ingested"
 
 
 def test_a_postponed_job_shows_that_the_store_is_unreachable(world: World) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "one")
     change(world, IngestionJob, outages=1, error="no answer")
-    assert shown(world, base).words == "Unreachable"
+    assert shown(world, base).badge.text == "Unreachable"
 
 
 @pytest.mark.parametrize("capture", list(Capture))

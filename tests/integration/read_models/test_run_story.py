@@ -19,7 +19,7 @@ from memorybase.models import IngestionJob
 from memorybase.read_models import ingestion, run_story
 from memorybase.read_models.ingestion import STAGES, Ingestion
 from memorybase.read_models.run_story import GivenView, RunStory
-from memorybase.sessions import edits
+from memorybase.sessions import edits, restoring
 
 BERTH = "Berth 12 has shore power and it is free from Friday"
 QUESTION = "Which berth has shore power?"
@@ -88,6 +88,20 @@ def test_a_memory_that_was_edited_or_deleted_since_says_so(world: World) -> None
     shown = {memory.message_id: memory for memory in given(world, run_id).memories}
     assert shown[first].edited
     assert shown[second].message is None
+
+
+def test_a_memory_that_has_its_text_again_is_not_called_edited(world: World) -> None:
+    world.new_base()
+    first, second = (message.id for message in world.say("earlier", BERTH, "Shore power is in each berth").messages)
+    run_id = uuid4()
+    give(world, run_id)
+    for text in ("Berth 13", BERTH):
+        edits.edit_message(world.services, world.user_id, first, {"content": text})
+    edits.delete_message(world.services, world.user_id, second)
+    restoring.restore_message(world.services, world.user_id, second)
+
+    assert {memory.edited for memory in given(world, run_id).memories} == {False}
+    assert "edited_since" not in given(world, run_id).flags
 
 
 @pytest.mark.parametrize("quoted", [QUESTION, f"The user asks: {QUESTION}"], ids=["alone", "within a longer query"])
