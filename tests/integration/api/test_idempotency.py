@@ -210,20 +210,6 @@ def test_a_repetition_gets_the_first_answer_and_does_nothing(opened: Api, subtes
             assert ("location" in first.headers) == (first.status_code == 201)
 
 
-@pytest.mark.slow
-def test_without_a_key_a_repetition_does_it_again_or_is_refused(opened: Api, subtests: pytest.Subtests) -> None:
-    for name, case in CASES.items():
-        with subtests.test(name):
-            stage = furnished(opened.of_new_user())
-            api = stage.api
-            case.call(api, stage.base, key=None)
-            stage.say()
-            before = case.effect(api)
-            again = case.call(api, stage.base, key=None, expect=(case.status, 409))
-            assert case.effect(api) != before or again.json()["error"]["code"] == "name_taken"
-            assert stage.rows() == []
-
-
 def test_every_operation_that_takes_a_key_is_tested_and_documented() -> None:
     documented = {
         each["operationId"]
