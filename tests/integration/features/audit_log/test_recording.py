@@ -211,14 +211,6 @@ def test_the_log_is_listed_filtered_and_exported(api: Api) -> None:
     api.of_user("local", "read", "write").refused("GET", "/audit", 403)
 
 
-def test_a_user_sees_no_entries_of_another(api: Api) -> None:
-    api.flow("support")
-    eve = api.of_user("eve")
-    chain.seal(api.services)
-    assert eve.get("/audit")["total"] == 0
-    assert eve.call("GET", "/audit/export").text == ""
-
-
 # The page.
 
 

@@ -368,16 +368,6 @@ def test_what_is_being_deleted_is_2001(api: Api, base: Json) -> None:
         assert ask(api, knowledge, expect=404)["error_code"] == 2001
 
 
-def test_knowledge_of_another_user_is_2001(api: Api, base: Json) -> None:
-    eve = api.of_user("eve")
-    for knowledge in (base["id"], "Harbour notes", base["flow_id"], "support", "support/anna", f"{base['id']}/anna"):
-        assert ask(eve, knowledge, expect=404)["error_code"] == 2001
-    eve.flow()
-    eve.memory("Harbour notes")
-    for knowledge in ("Harbour notes", "support", "support/anna"):
-        assert ask(eve, knowledge) == {"records": []}
-
-
 BAD_INPUT: list[tuple[Json, str]] = [
     ({"knowledge_id": 7}, "knowledge_id must "),
     ({"knowledge_id": ""}, "knowledge_id must "),

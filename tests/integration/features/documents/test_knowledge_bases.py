@@ -336,21 +336,6 @@ def test_document_calls_are_rejected_for_memory_bases(desk: Desk) -> None:
     assert [kb.name for kb in desk.listed()] == ["memory"]
 
 
-def test_another_users_knowledge_base_is_not_found(desk: Desk) -> None:
-    desk.create()
-    stranger = replace(desk, user_id=uuid4())
-
-    for call in (
-        lambda: stranger.add(NewDocument("text")),
-        lambda: stranger.search("text"),
-        lambda: knowledge.delete(desk.services, stranger.user_id, "notes"),
-        lambda: knowledge.get_knowledge_base(desk.services, stranger.user_id, "notes"),
-    ):
-        with pytest.raises(errors.NotFound):
-            call()
-    assert stranger.listed() == []
-
-
 # Documents.
 
 

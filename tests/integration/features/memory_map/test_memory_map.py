@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 from uuid import UUID, uuid4
@@ -234,19 +233,6 @@ def test_a_deleted_memory_base_leaves_no_map(world: World) -> None:
     with world.services.database.reading() as db:
         assert memory_maps.fetch(db, base) is None
     assert not compute(world, base)
-
-
-def test_another_user_has_no_such_map(world: World) -> None:
-    base = mapped(world)
-    other = world.new_user()
-    ids = [world.messages()[0].id]
-    for call in (
-        lambda: read.get_map(world.services, other, base, question="berth"),
-        lambda: read.request_map(world.services, other, base),
-        lambda: read.messages_on_map(world.services, other, base, ids),
-    ):
-        with pytest.raises(errors.NotFound):
-            cast("Callable[[], object]", call)()
 
 
 def test_messages_are_read_by_id_in_that_order_and_only_of_the_map(world: World) -> None:

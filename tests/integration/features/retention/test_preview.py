@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from uuid import UUID, uuid4
 
-import pytest
 from harness.days import Calendar
 from harness.expiring import S, chat, execute, keep, receipts_of, sweep_all, use
 from harness.world import World
 
-from memorybase import errors
 from memorybase.features.retention import holds, preview
 from memorybase.features.retention.preview import RetentionPreview
 from memorybase.memory_bases import manage
@@ -103,18 +101,3 @@ def test_the_rule_of_a_memory_base_can_be_tried_before_it_is_set(world: World, d
     sweep_all(world)
     receipt = next(each for each in receipts_of(world) if each.rule == "memory_base")
     assert counted[3:] == (receipt.messages, receipt.chunks)
-
-
-def test_it_is_of_ones_own_flows(world: World) -> None:
-    keep(world, 10)
-    base = world.new_base()
-    stranger = world.new_user()
-    assert preview.preview(world.services, stranger).items == []
-    with pytest.raises(errors.NotFound):
-        preview.preview(world.services, stranger, flow_id=world.flow_id)
-    with pytest.raises(errors.NotFound):
-        preview.preview(world.services, stranger, memory_base_id=base)
-    with pytest.raises(errors.InvalidRequest):
-        preview.preview(world.services, world.user_id, flow_id=world.flow_id, memory_base_id=base)
-    with pytest.raises(errors.InvalidRequest):
-        preview.preview(world.services, world.user_id, retain_days=10)

@@ -20,16 +20,12 @@ from memorybase.conversation.summarizers import job
 from memorybase.database.paging import PageRequest
 from memorybase.errors import InvalidRequest
 from memorybase.features.splox import message_log
-from memorybase.features.splox.memories import ChatSelector, MemoryKey, get_memory, list_memories
+from memorybase.features.splox.memories import get_memory, list_memories
 from memorybase.features.splox.nodes import AddMemory, ChatMemory, DeleteMemory, FlowRef, GetMemoryData
 from memorybase.features.splox.summaries import SUMMARIZE, make_due, summarize_due
 from memorybase.features.splox.views import record_of
 from memorybase.models import Chat, ChatRecord
-from memorybase.operations import sweeper
 from memorybase.queries import chats
-from memorybase.queries.messages import MessageQuery
-from memorybase.read_models import sessions
-from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 from worker import tasks
 from worker.process import Watchdog, WorkerProcess
@@ -115,35 +111,6 @@ def test_a_chat_keeps_the_counter_that_it_began_with(world: World) -> None:
 # Limits.
 
 
-def test_a_memory_has_the_default_configuration(world: World) -> None:
-    made = get_memory(world.services, memory(world).key).model_dump()
-    fields = {key: value for key, value in made.items() if key not in {"id", "flow_id", "created_at", "updated_at"}}
-    assert fields == {
-        "node_id": "node",
-        "name": "Support",
-        "chat_id": CHAT,
-        "user_message_content": "{{ start | json }}",
-        "limit_type": "messages",
-        "trim_strategy": "drop_oldest",
-        "clear_tool_results": False,
-        "enable_summarization": False,
-        "summarize_prompt": (
-            "Summarize the key points of the removed messages, preserving important context and decisions made."
-        ),
-        "use_predefined_messages": False,
-        "predefined_messages": [],
-        "trim_mode": "continuous",
-        "max_messages": 20,
-        "threshold_trigger": 500,
-        "threshold_target": 100,
-        "max_images": 1,
-        "max_tokens": 2000,
-        "min_messages": 0,
-        "pin_predefined": False,
-        "keep_first": None,
-    }
-
-
 @each_row(
     ("fields", "left"),
     [
@@ -193,17 +160,6 @@ def test_a_threshold_cuts_when_it_is_reached_and_stores_the_cut(world: World) ->
     again = memory(world, trim_mode="threshold", threshold_trigger=8, threshold_target=7)
     assert seen(again) == [f"m{n}" for n in range(5, 12)]
     assert len(seen(memory(world, max_messages=50))) == 11
-
-
-def test_a_threshold_with_a_target_of_zero_keeps_nothing(world: World) -> None:
-    node = memory(world, trim_mode="threshold", threshold_trigger=3, threshold_target=0)
-    sizes = []
-    for n in range(1, 8):
-        node.add(m(n), chat_id="c")
-        sizes.append(len(seen(node)))
-
-    assert sizes == [1, 2, 0, 1, 2, 0, 1]
-    assert seen(node) == ["m7"]
 
 
 def test_a_target_of_zero_leaves_the_summary_of_everything(world: World) -> None:
@@ -349,19 +305,6 @@ def result(call_id: str, text: str = "found") -> dict[str, Any]:
     return {"role": "tool", "content": text, "tool_call_id": call_id, "name": "search"}
 
 
-def test_tool_calls_and_results_stay_together_and_results_can_be_cleared(world: World) -> None:
-    node = memory(world, max_messages=7)
-    u1, u2 = {"role": "user", "content": "u1"}, {"role": "user", "content": "u2"}
-    a1, a2 = {"role": "assistant", "content": "a1"}, {"role": "assistant", "content": "a2"}
-    node.add([u1, call("t1", "t2"), result("t1"), result("t2"), a1, u2, a2], chat_id="c")
-    sizes = {n: len(seen(memory(world, max_messages=n))) for n in range(1, 8)}
-    assert sizes == {1: 1, 2: 2, 3: 3, 4: 3, 5: 3, 6: 6, 7: 7}
-    emptied = memory(world, clear_tool_results=True).view(chat_id="c").messages
-    assert [each["content"] for each in emptied] == ["u1", None, "", "", "a1", "u2", "a2"]
-    assert emptied[1]["tool_calls"][0]["function"]["name"] == emptied[2]["name"] == "search"
-    assert log_of(node)[2] == "found"
-
-
 def test_images_beyond_the_limit_become_a_line_of_text(world: World) -> None:
     node = memory(world)
     file = {
@@ -400,12 +343,6 @@ def test_variables_that_make_no_chat_id_are_rejected(world: World, start: dict[s
     with pytest.raises(InvalidRequest):
         memory(world).add(m(1), variables={"start": start})
     assert chat_row(world) is None
-
-
-def test_exactly_one_of_chat_id_and_variables_is_required() -> None:
-    for who in ({}, {"chat_id": "c", "variables": {}}, {"chat_id": ""}):
-        with pytest.raises(InvalidRequest):
-            ChatSelector(**who)
 
 
 def test_ids_that_differ_only_in_separators_are_different_chats_and_nodes(world: World) -> None:
@@ -653,14 +590,6 @@ def overdue(world: World) -> None:
         db.execute(sa.update(Chat).where(*mine).values(notify_at=Chat.created_at))
 
 
-def test_a_summary_comes_between_head_and_tail(world: World) -> None:
-    notes = Notes()
-    node = memory(world, max_messages=6, trim_strategy="drop_middle", enable_summarization=True, summarizer=notes)
-    node.add(m(*range(1, 11)), chat_id="c")
-    assert summarize_due(world.services, node.key, "c", summarizer=notes, batch=1)
-    assert seen(node) == ["m1", "m2", "m3+m4+m5+m6", "m7", "m8", "m9", "m10"]
-
-
 def test_messages_cut_by_a_threshold_are_summarized(world: World) -> None:
     node = memory(
         world,
@@ -888,24 +817,6 @@ def test_add_memory_renders_its_fields(world: World) -> None:
 
 
 # Isolation and erasure.
-
-
-def test_a_chat_log_is_isolated_from_other_users(world: World) -> None:
-    """A chat counts toward no threshold, is not listed among messages, and is deleted with its flow."""
-    base = world.new_base(threshold=1)
-    node = memory(world)
-    node.add(m(1, 2), chat_id="c")
-    world.settle()
-    assert world.jobs(base) == []
-    assert sessions.list_messages(world.services, world.user_id, MessageQuery(), PageRequest()).total == 0
-    for key in (MemoryKey(world.new_user(), *node.key[1:]), MemoryKey(world.user_id, world.new_flow(), "node")):
-        with pytest.raises(errors.NotFound):
-            get_memory(world.services, key)
-        with pytest.raises(errors.NotFound):
-            message_log.post_messages(world.services, key, ChatSelector("c"), m(3))
-    session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
-    sweeper.finish_deletions(world.services)
-    assert rows_left(world) == 0
 
 
 def rows_left(world: World) -> int:

@@ -277,15 +277,6 @@ def test_an_unknown_flow_is_404_so_that_nothing_is_lost_silently(api: Api) -> No
     api.refused("POST", "/flows/unknown/traces", 404, json=export(span(BOAT)))
 
 
-def test_another_users_flow_is_404(api: Api) -> None:
-    api.of_user("bob").refused("POST", PATH, 404, json=export(span(BOAT)))
-
-
-def test_a_key_that_may_only_read_is_refused(api: Api) -> None:
-    api.of_user("local", "read").refused("POST", PATH, 403, json=export(span(BOAT)))
-    assert stored(api) == []
-
-
 def test_a_collision_with_another_request_is_not_refused_for_good(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     def collide(*_: object) -> None:
         raise errors.ConstraintViolated
