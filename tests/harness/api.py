@@ -82,8 +82,7 @@ class Api:
         return self.call("GET", path, expect=expect, params=params).json()
 
     def post(self, path: str, body: Any = None, *, expect: int | tuple[int, ...] = 200, **params: Any) -> Any:
-        answer = self.call("POST", path, expect=expect, json=body, params=params)
-        return answer.json()
+        return self.call("POST", path, expect=expect, json=body, params=params).json()
 
     def patch(self, path: str, body: Any, *, expect: int = 200) -> Any:
         return self.call("PATCH", path, expect=expect, json=body).json()

@@ -128,8 +128,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
         base = api.memory("notes", threshold=1, capture="all")["id"]
         api.call("PUT", "/flows/support/chat-memories/node", json={"name": "m", "chat_id": "{{ u }}"}, expect=201)
         ann, bob, nobody = (_furnish(api, base, name) for name in ("ann", "bob", "none"))
-        key = api.limited_key(end_user_id="ann")
-        yield Two(api, key, base, ann, (bob, nobody))
+        yield Two(api, api.limited_key(end_user_id="ann"), base, ann, (bob, nobody))
 
 
 def _furnish(api: Api, base: str, name: str) -> Ids:

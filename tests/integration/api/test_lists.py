@@ -82,8 +82,7 @@ def test_jobs_over_all_memory_bases(api: Api) -> None:
         api.flow(name)
         api.memory(f"memory {name}", flow=name, threshold=1)
         api.capture("a", flow=name, session=f"session {name}")
-    other = api.of_user("eve")
-    assert other.get("/jobs")["total"] == 0
+    assert api.of_user("eve").get("/jobs")["total"] == 0
     jobs = api.get("/jobs")["items"]
     assert [(job["memory_base_name"], job["session_id"]) for job in jobs] == [
         ("memory two", "session two"),
@@ -168,8 +167,7 @@ class TestEdits:
         base = api.memory(threshold=1)["id"]
         message = api.capture("before")["messages"][0]["id"]
         api.work()
-        answer = api.patch(f"/messages/{message}", {"content": "after", "metadata": {"k": 1}})
-        (job,) = answer["job_ids"]
+        (job,) = api.patch(f"/messages/{message}", {"content": "after", "metadata": {"k": 1}})["job_ids"]
         assert api.get(f"/jobs/{job}")["kind"] == "repair"
         api.work()
         stored = api.get(f"/messages/{message}")

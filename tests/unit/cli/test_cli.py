@@ -80,8 +80,7 @@ class TestCommands:
 
     def test_completion_offers_the_commands(self) -> None:
         asked = {"_MEMORYBASE_COMPLETE": "complete_bash", "COMP_WORDS": "memorybase do", "COMP_CWORD": "1"}
-        result = CliRunner().invoke(cli.app, [], prog_name="memorybase", env=asked)
-        assert result.output.split() == ["doctor"]
+        assert CliRunner().invoke(cli.app, [], prog_name="memorybase", env=asked).output.split() == ["doctor"]
 
     def test_version(self) -> None:
         assert CliRunner().invoke(cli.app, ["--version"]).output.strip() == __version__
@@ -389,8 +388,7 @@ class TestProgress:
         pipe = io.StringIO()
         with options.progress(Console(file=pipe)) as bar:
             bar.add_task("fitting", total=None)
-            task = bar.add_task("capturing", total=10)
-            bar.advance(task, 3)
+            bar.advance(bar.add_task("capturing", total=10), 3)
             wait_until(lambda: "  capturing: 3 of 10\n" in pipe.getvalue())
             assert "  fitting ...\n" in pipe.getvalue()
 

@@ -29,9 +29,7 @@ def test_a_result_belongs_to_the_newest_call_with_its_id() -> None:
 
 
 def test_turns_start_with_a_user_message() -> None:
-    records = log("s1 a1 u1 A1[t1] T1 a2 u2")
-
-    assert turns_of(records) == [[(0,), (1,)], [(2,), (3, 4), (5,)], [(6,)]]
+    assert turns_of(log("s1 a1 u1 A1[t1] T1 a2 u2")) == [[(0,), (1,)], [(2,), (3, 4), (5,)], [(6,)]]
 
 
 @each_row(

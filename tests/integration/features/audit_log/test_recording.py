@@ -390,8 +390,7 @@ def test_the_pages_are_closed_to_whom_no_trusted_proxy_names(
 
 
 def test_the_header_is_not_believed_by_default(pages: Api) -> None:
-    browser = Browser(pages, **{"X-Forwarded-User": "mallory"})
-    browser.get("/session?flow=support&id=s1")
+    Browser(pages, **{"X-Forwarded-User": "mallory"}).get("/session?flow=support&id=s1")
     assert {entry["person"] for entry in entries(pages)} == {None}
 
 

@@ -364,9 +364,7 @@ def test_documents_are_found_by_their_text(desk: Desk) -> None:
 
 def test_a_long_document_is_found_by_its_chunks(desk: Desk) -> None:
     desk.create()
-    words = " ".join(f"word{number}." for number in range(1_000))
-
-    (result,) = desk.add(NewDocument(words, id="long"))
+    (result,) = desk.add(NewDocument(" ".join(f"word{number}." for number in range(1_000)), id="long"))
 
     assert result.chunks > 3
     hits = desk.search("word900 word901 word902", top_k=2)

@@ -245,8 +245,7 @@ def test_a_session_waits_as_long_as_the_endpoint_asks(
     distilling: World, asked: str | None, seconds: int | None
 ) -> None:
     world, model = distilling, Model(lambda _: Answer(status=503, raw="{}", retry_after=asked))
-    base_id = new_base(world)
-    tell(world, base_id, BOAT)
+    tell(world, new_base(world), BOAT)
     assert distil(world, model) == [Outcome.UNAVAILABLE]
     with world.services.database.reading() as db:
         row = db.scalars(sa.select(Distillation)).one()
@@ -331,8 +330,7 @@ def test_a_fact_is_not_shown_when_its_source_has_another_version(distilling: Wor
 @pytest.mark.both_databases
 def test_erasing_a_session_erases_its_facts(distilling: World) -> None:
     world, model = distilling, Model()
-    base_id = new_base(world)
-    tell(world, base_id, BOAT, end_user_id="mira")
+    tell(world, new_base(world), BOAT, end_user_id="mira")
     distil(world, model)
     assert edits.erase_end_user(world.services, world.user_id, "mira").facts == 1
     with world.services.database.reading() as db:
@@ -342,8 +340,7 @@ def test_erasing_a_session_erases_its_facts(distilling: World) -> None:
 
 def test_deleting_a_flow_deletes_its_facts(distilling: World) -> None:
     world, model = distilling, Model()
-    base_id = new_base(world)
-    tell(world, base_id, BOAT)
+    tell(world, new_base(world), BOAT)
     distil(world, model)
     session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
     sweeper.sweep(world.services)
@@ -415,8 +412,7 @@ def _killed(*_args: object) -> None:
 def test_two_workers_store_a_page_once(distilling: World) -> None:
     """The second takes over after the first one's lease; the first wakes up and finds its claim gone."""
     world = distilling
-    base_id = new_base(world)
-    tell(world, base_id, BOAT)
+    tell(world, new_base(world), BOAT)
 
     def frozen(prompt: Prompt) -> Answer:
         model.script = honest
@@ -596,8 +592,7 @@ def test_a_request_without_an_answer_is_counted(distilling: World) -> None:
     world = distilling
     base_id = new_base(world)
     tell(world, base_id, BOAT)
-    charged = usage.charge(world.services, base_id, 700, 300)
-    assert charged is not None
+    assert usage.charge(world.services, base_id, 700, 300) is not None
     assert status(world, base_id).tokens_today == 1_000
 
 
@@ -623,8 +618,7 @@ def test_ingestion_is_the_same_with_a_model_that_fails(distilling: World) -> Non
 
 def test_the_sweeper_notifies_what_is_pending(distilling: World) -> None:
     world = distilling
-    base_id = new_base(world)
-    tell(world, base_id, BOAT)
+    tell(world, new_base(world), BOAT)
     world.queue.notified.clear()
     assert sweeper.sweep(world.services).done["distillations"] == 1
     assert len(world.queue.notified[DISTILL.name]) == 1

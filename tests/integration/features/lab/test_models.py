@@ -306,6 +306,5 @@ def test_prefixes_of_the_command_win_over_those_of_the_settings() -> None:
     from memorybase.features.lab.commands.models import _with_prompts
 
     settings = Settings(embedding_prompts={DEFAULT_MODEL: {"query": "q: ", "passage": "p: "}})
-    changed = _with_prompts(settings, DEFAULT_MODEL, "query: ", None)
-    found = registry.prompts_of(changed, DEFAULT_MODEL)
+    found = registry.prompts_of(_with_prompts(settings, DEFAULT_MODEL, "query: ", None), DEFAULT_MODEL)
     assert (found.query, found.passage) == ("query: ", "p: ")

@@ -535,8 +535,7 @@ def test_a_worker_takes_the_task_of_a_chats_summary(world: World, monkeypatch: p
 
 
 def test_one_worker_at_a_time_makes_a_summary(world: World) -> None:
-    node = memory(world, max_messages=3, enable_summarization=True)
-    node.add(m(*range(1, 11)), chat_id="c")
+    memory(world, max_messages=3, enable_summarization=True).add(m(*range(1, 11)), chat_id="c")
     (chat,), other = chats_of(world), Notes()
     notes = Notes(meanwhile=lambda: make_due(world.services, chat.id, other))
     assert worker(world, notes) == [True]
@@ -709,8 +708,7 @@ def test_get_memory_data(world: World, page: dict[str, Any], items: str, next_of
     assert [item.content for item in found.items] == items.split()
     assert (found.total, found.next_offset) == (5, next_offset)
     if "cursor" not in page:
-        data = GetMemoryData(memory=node, name="data", chat_id=CHAT, **page).run(VARIABLES)
-        assert data == found
+        assert GetMemoryData(memory=node, name="data", chat_id=CHAT, **page).run(VARIABLES) == found
 
 
 def test_writes_and_deletes_do_not_shift_a_cursor(world: World) -> None:
@@ -845,8 +843,7 @@ def test_reading_a_page_of_a_long_chat_reads_only_that_page(world: World) -> Non
     for each in (node, trimming):
         for start in range(0, 3000, 1000):
             each.add([{"role": "user", "content": str(n)} for n in range(start, start + 1000)], chat_id="c")
-    read = _rows_read(lambda: seen(node))
-    assert read <= 40
+    assert _rows_read(lambda: seen(node)) <= 40
     assert _rows_read(lambda: log_of(node, limit=10)) <= 15
     assert _rows_read(lambda: seen(trimming)) <= 80
     assert _rows_read(lambda: trimming.add(m(1), chat_id="c")) <= 200

@@ -104,8 +104,7 @@ class TestPage:
         browser = TestClient(home.client.app, base_url="http://testserver")
         browser.post("/ui/sign-in", data={"key": home.secret})
         token = csrf.issue(browser.cookies[COOKIE])
-        person = browser.get("/ui/person?id=ada").text
-        (link,) = re.findall(r'href="(/ui/standing[^"]*person=ada)"', person)
+        (link,) = re.findall(r'href="(/ui/standing[^"]*person=ada)"', browser.get("/ui/person?id=ada").text)
         link = link.replace("&amp;", "&")
         assert METRIC in browser.get(link).text
         path = f"/ui/standing/{listed(home)[0]['id']}"

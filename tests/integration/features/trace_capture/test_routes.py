@@ -84,13 +84,7 @@ def test_an_export_without_spans_captures_nothing(api: Api, body: Json) -> None:
 
 @each_row(
     "body",
-    [
-        "null",
-        "[]",
-        "1",
-        '{"resourceSpans": ["text"]}',
-        '{"resourceSpans": [{"scopeSpans": [{"spans": ["a"]}]}]}',
-    ],
+    ["null", "[]", "1", '{"resourceSpans": ["text"]}', '{"resourceSpans": [{"scopeSpans": [{"spans": ["a"]}]}]}'],
 )
 def test_a_body_of_another_shape_is_no_export(api: Api, body: str) -> None:
     error = api.refused("POST", PATH, 422, content=body, headers={"Content-Type": "application/json"})

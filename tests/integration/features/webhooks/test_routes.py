@@ -76,8 +76,7 @@ def test_an_invalid_webhook_is_refused_by_its_field(
 def test_a_user_has_a_bounded_number_of_webhooks(api: Api) -> None:
     for _ in range(MAX_ENDPOINTS):
         api.post("/webhooks", HOOK, expect=201)
-    error = api.refused("POST", "/webhooks", 422, json=HOOK)
-    assert error["limit"] == MAX_ENDPOINTS
+    assert api.refused("POST", "/webhooks", 422, json=HOOK)["limit"] == MAX_ENDPOINTS
 
 
 def test_a_webhook_is_changed_disabled_and_deleted(api: Api, hook: str) -> None:

@@ -148,10 +148,7 @@ def test_nothing_else_is_found(text: str) -> None:
         ("Thanks! Always show the units. What is 3 m in feet?", ["Always show the units."]),
         ("Can you always answer in Spanish?", ["Can you always answer in Spanish"]),
         ("Could you please use British spelling from now on?", ["Could you please use British spelling from now on"]),
-        (
-            "My preferences:\n- Always use tabs\n- Never use semicolons",
-            ["Always use tabs", "Never use semicolons"],
-        ),
+        ("My preferences:\n- Always use tabs\n- Never use semicolons", ["Always use tabs", "Never use semicolons"]),
         ("Never use emojis.\nNever use emojis.", ["Never use emojis."]),
         # A block of code has an end, after which the person speaks again.
         (
