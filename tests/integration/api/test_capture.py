@@ -51,7 +51,6 @@ class TestFlows:
         assert api.call("PUT", f"/flows/{given}", expect=201, json={"name": "f"}).json()["id"] == given
 
     def test_deleting_a_flow_deletes_its_contents(self, api: Api) -> None:
-        api.flow()
         base = api.memory()
         api.capture("a")
         api.delete("/flows/support")
@@ -62,7 +61,6 @@ class TestFlows:
 
 class TestShape:
     def test_a_capture_returns_messages_and_ingestion_state(self, api: Api) -> None:
-        api.flow()
         base = api.memory(threshold=2)
         body = {
             "session_id": "s1",
@@ -133,7 +131,6 @@ class TestShape:
         assert api.capture("a")["warnings"] == []
 
     def test_equal_messages_without_ids_are_all_stored(self, api: Api) -> None:
-        api.flow()
         api.capture("yes", "yes")
         api.capture("yes")
         assert api.get("/messages", session_id="s1")["total"] == 3
@@ -141,7 +138,6 @@ class TestShape:
 
 class TestIdentity:
     def test_posting_a_run_again_stores_nothing_new(self, api: Api) -> None:
-        api.flow()
         first = api.capture("a", "b", run_id="r")
         body = {"session_id": "s1", "run_id": "r", "messages": [said("assistant", "a"), said("assistant", "b")]}
         again = api.post("/flows/support/runs", body, expect=200)
@@ -150,7 +146,6 @@ class TestIdentity:
         assert api.get("/messages")["total"] == 2
 
     def test_other_messages_for_a_known_run_are_a_conflict(self, api: Api) -> None:
-        api.flow()
         api.capture("a", run_id="r")
         body = {"session_id": "s1", "run_id": "r", "messages": [said("assistant", "other")]}
         error = api.refused("POST", "/flows/support/runs", 409, json=body)
@@ -158,7 +153,6 @@ class TestIdentity:
         assert api.get("/messages")["total"] == 1
 
     def test_a_run_stays_in_its_session(self, api: Api) -> None:
-        api.flow()
         api.capture("a", run_id="r")
         body = {"session_id": "elsewhere", "run_id": "r", "messages": [said("assistant", "a")]}
         assert api.refused("POST", "/flows/support/runs", 409, json=body)["code"] == "run_conflict"
@@ -234,7 +228,6 @@ class TestIdentity:
         assert capture("At berth 12.", "stopped")["version"] == 3
 
     def test_an_end_user_is_fixed_for_a_session(self, api: Api) -> None:
-        api.flow()
         api.capture("a", end_user_id="ada")
         body = {"session_id": "s1", "end_user_id": "eve", "messages": [said("assistant", "b")]}
         error = api.refused("POST", "/flows/support/runs", 409, json=body)
@@ -262,7 +255,6 @@ class TestRuns:
 
 class TestOwners:
     def test_another_users_message_id_is_another_message_in_a_capture(self, api: Api) -> None:
-        api.flow()
         message = UUID(api.capture("a")["messages"][0]["id"])
         other = api.of_user("eve")
         other.flow()

@@ -151,7 +151,6 @@ class Setup:
 
 
 def furnished(api: Api) -> Setup:
-    api.flow()
     built = Setup(api, api.memory()["id"])
     api.post("/knowledge-bases", {"name": "handbook"}, expect=201)
     api.call("PUT", CHAT, json={"name": "Chat", "chat_id": "{{ user }}"}, expect=201)

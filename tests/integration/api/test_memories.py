@@ -52,7 +52,6 @@ class TestCreate:
         assert made.items() >= (defaults | {"status": "ready", "mismatch": None, "sessions": 0}).items()
 
     def test_a_name_in_use_is_409_with_existing_id(self, api: Api) -> None:
-        api.flow()
         first = api.memory(kb_name="kb")
         error = api.refused("POST", "/memories", 409, json={"name": "notes", "flow_id": "support"})
         assert (error["code"], error["field"], error["details"]["existing_id"]) == ("name_taken", "name", first["id"])
@@ -95,7 +94,6 @@ class TestCreate:
         assert error["code"] == "model_unavailable"
 
     def test_start_now_skips_existing_messages(self, api: Api) -> None:
-        api.flow()
         api.capture("old")
         late, whole = api.memory("late", start="now"), api.memory("whole")
         assert (late["pending_messages"], whole["pending_messages"]) == (0, 1)
@@ -105,12 +103,10 @@ class TestCreate:
 class TestChange:
     @pytest.fixture
     def memory_base(self, api: Api) -> str:
-        api.flow()
         base: str = api.memory()["id"]
         return base
 
     def test_changeable_fields_are_changed(self, api: Api) -> None:
-        api.flow()
         base = api.memory()["id"]
         changes = {"name": "renamed", "threshold": 7, "auto_capture": False, "idle_after": 0}
         assert api.patch(f"/memories/{base}", changes).items() >= changes.items()
@@ -135,7 +131,6 @@ class TestChange:
         assert api.refused("PATCH", f"/memories/{memory_base}", 422, json=body)["field"] == field
 
     def test_a_rename_to_a_name_in_use_is_409(self, api: Api) -> None:
-        api.flow()
         base, other = api.memory("a")["id"], api.memory("b", kb_name="kb-b")["id"]
         error = api.refused("PATCH", f"/memories/{base}", 409, json={"name": "b"})
         assert error["details"]["existing_id"] == other
@@ -143,7 +138,6 @@ class TestChange:
 
 class TestProgress:
     def test_counters_follow_ingestion(self, api: Api) -> None:
-        api.flow()
         base = api.memory(threshold=3)["id"]
         api.capture("a", "b")
         seen = api.get(f"/memories/{base}")
@@ -158,7 +152,6 @@ class TestProgress:
 
     @pytest.mark.parametrize(("capture", "counted"), [("outputs", 1), ("all", 2)])
     def test_capture_decides_which_messages_count(self, api: Api, capture: str, counted: int) -> None:
-        api.flow()
         base = api.memory(capture=capture)["id"]
         turns = [{"role": role, "content": "x"} for role in ("system", "user", "assistant", "tool")]
         api.post("/flows/support/runs", {"session_id": "s", "messages": turns}, expect=201)
@@ -167,7 +160,6 @@ class TestProgress:
         assert (session["total_messages"], session["pending_messages"]) == (counted, counted)
 
     def test_an_outage_shows_in_the_status(self, api: Api) -> None:
-        api.flow()
         base = api.memory(threshold=1)["id"]
         api.capture("a")
         api.vectors.away = True
@@ -194,7 +186,6 @@ class TestProgress:
 
 class TestSessions:
     def test_sessions_are_listed_tracked_or_not(self, api: Api) -> None:
-        api.flow()
         base = api.memory(threshold=2, auto_capture=True)["id"]
         api.capture("a", "b", session="done")
         api.work()
@@ -209,7 +200,6 @@ class TestSessions:
         assert (untracked["id"], untracked["state"], untracked["pending_messages"]) == (None, "pending", 1)
 
     def test_a_dead_letter_is_a_failed_session(self, api: Api) -> None:
-        api.flow()
         base = api.memory(threshold=1)["id"]
         api.embedders.get("fake").reject("poison")
         api.capture("poison", session="s")
@@ -222,7 +212,6 @@ class TestSessions:
 class TestDeadLetters:
     @pytest.fixture
     def dead(self, api: Api) -> tuple[str, dict[str, Any]]:
-        api.flow()
         base = api.memory(threshold=2)["id"]
         api.embedders.get("fake").reject("poison")
         api.capture("poison", "good")
@@ -255,7 +244,6 @@ class TestDeadLetters:
 class TestFlush:
     @pytest.mark.parametrize("path", ["flush", "update"])
     def test_flush_queues_pending_messages(self, api: Api, path: str) -> None:
-        api.flow()
         base = api.memory()["id"]
         for session in ("a", "b"):
             api.capture("x", session=session)
@@ -264,7 +252,6 @@ class TestFlush:
         assert ({job["state"] for job in answer["jobs"]}, answer["conflicts"]) == ({"queued"}, [])
 
     def test_flush_with_nothing_pending_is_200(self, api: Api) -> None:
-        api.flow()
         base = api.memory()["id"]
         nothing = {"jobs": [], "conflicts": [], "skipped": [], "deferred": 0}
         assert api.post(f"/memories/{base}/flush", {}) == nothing
@@ -274,7 +261,6 @@ class TestFlush:
     ) -> None:
         monkeypatch.setattr("memorybase.ingestion.flush.MAX_JOBS", 1)
         monkeypatch.setattr("memorybase.ingestion.flush.FLUSH_PAGE", 1)
-        api.flow()
         base = api.memory()["id"]
         for session in ("a", "b", "c"):
             api.capture("x", session=session)
@@ -283,7 +269,6 @@ class TestFlush:
         assert ([job["state"] for job in answer["jobs"]], answer["deferred"]) == (["done"], 2)
 
     def test_flush_with_only_active_jobs_is_409_with_retry_after(self, api: Api) -> None:
-        api.flow()
         base = api.memory()["id"]
         api.capture("x", session="a")
         (job,) = api.post(f"/memories/{base}/flush", {"session_id": "a"}, expect=202)["jobs"]
@@ -294,7 +279,6 @@ class TestFlush:
         assert int(answer.headers["retry-after"]) > 0
 
     def test_flush_returns_jobs_and_conflicts(self, api: Api) -> None:
-        api.flow()
         base = api.memory()["id"]
         api.capture("x", session="a")
         api.post(f"/memories/{base}/flush", {"session_id": "a"}, expect=202)
@@ -304,7 +288,6 @@ class TestFlush:
         assert [conflict["session_id"] for conflict in answer["conflicts"]] == ["a"]
 
     def test_wait_returns_once_everything_is_ingested(self, api: Api) -> None:
-        api.flow()
         base = api.memory(threshold=1_000)["id"]
         for start in range(0, 300, 50):  # more than one job
             api.capture(*(f"message {n}" for n in range(start, start + 50)))
@@ -315,14 +298,12 @@ class TestFlush:
 
     @pytest.mark.slow
     def test_wait_ends_after_the_given_seconds(self, api: Api) -> None:
-        api.flow()
         base = api.memory()["id"]
         api.capture("x")
         answer = api.post(f"/memories/{base}/flush", expect=202, wait=1)
         assert [job["state"] for job in answer["jobs"]] == ["queued"]
 
     def test_flush_checks_bounds(self, api: Api) -> None:
-        api.flow()
         base = api.memory()["id"]
         assert api.refused("POST", f"/memories/{base}/flush?wait=61", 422)["limit"] == 60
         assert api.refused("POST", f"/memories/{base}/flush", 422, json={"session": "a"})["field"] == "session"
@@ -332,7 +313,6 @@ class TestFlush:
 class TestJobs:
     @pytest.fixture
     def queued(self, api: Api) -> str:
-        api.flow()
         base = api.memory(threshold=2)["id"]
         api.capture("a", "b")
         job: str = api.get(f"/memories/{base}/jobs")["items"][0]["id"]
@@ -400,7 +380,6 @@ class TestJobs:
 
 class TestRegenerate:
     def test_regenerate_builds_while_the_old_generation_serves(self, api: Api) -> None:
-        api.flow()
         base = api.memory(threshold=2)["id"]
         api.capture("a", "b")
         api.work()
@@ -416,7 +395,6 @@ class TestRegenerate:
         assert (seen["status"], seen["total_processed"], seen["embedding_model"]) == ("ready", 2, "other")
 
     def test_regenerate_with_another_capture(self, api: Api) -> None:
-        api.flow()
         base = api.memory()["id"]
         api.post(f"/memories/{base}/regenerate", {"capture": "all"}, expect=202)
         api.work()
@@ -425,7 +403,6 @@ class TestRegenerate:
 
 class TestMismatch:
     def test_mismatch_is_ok_then_missing_then_unavailable(self, api: Api) -> None:
-        api.flow()
         base = api.memory(threshold=2)["id"]
         api.capture("a", "b")
         api.work()
@@ -445,7 +422,6 @@ class TestMismatch:
 
 class TestSearch:
     def test_search_finds_stored_and_pending_messages(self, api: Api) -> None:
-        api.flow()
         base = api.memory(threshold=1)["id"]
         api.capture("the cat sleeps")
         api.work()
@@ -460,7 +436,6 @@ class TestSearch:
             assert first["score"] > second["score"]
 
     def test_messages_are_excluded_by_either_id(self, api: Api) -> None:
-        api.flow()
         base = api.memory()["id"]
         messages = [{"role": "assistant", "content": "cat", "id": name} for name in ("m1", "m2")]
         stored = api.post("/flows/support/runs", {"session_id": "s", "messages": messages}, expect=201)["messages"]
@@ -468,7 +443,6 @@ class TestSearch:
         assert api.post(f"/memories/{base}/search", body)["results"] == []
 
     def test_keyword_search_works_without_the_vector_store(self, api: Api) -> None:
-        api.flow()
         base = api.memory()["id"]
         api.post(
             "/flows/support/runs",
@@ -480,7 +454,6 @@ class TestSearch:
         assert [(hit["content"], hit["pending"]) for hit in found] == [("a cat", True)]
 
     def test_search_without_the_store_is_503(self, api: Api) -> None:
-        api.flow()
         base = api.memory(threshold=1)["id"]
         api.vectors.away = True
         error = api.refused("POST", f"/memories/{base}/search", 503, json={"query": "q"})
@@ -489,7 +462,6 @@ class TestSearch:
 
 class TestDelete:
     def test_delete_hides_memory_base_and_knowledge_base_at_once(self, api: Api) -> None:
-        api.flow()
         base = api.memory(threshold=1)["id"]
         api.capture("a")
         api.work()
@@ -504,7 +476,6 @@ class TestDelete:
 
 class TestKnowledgeBases:
     def test_for_retrieval_hides_knowledge_bases_of_memory_bases(self, api: Api) -> None:
-        api.flow()
         api.memory(kb_name="mine")
         made = api.post("/knowledge-bases", {"name": "hand/book"}, expect=201)
         assert (made["is_memory_base"], made["documents"], made["status"]) == (False, 0, "ready")
@@ -526,7 +497,6 @@ class TestKnowledgeBases:
         api.refused("GET", "/knowledge-bases/hand%2Fbook", 404)
 
     def test_calls_on_a_memory_bases_knowledge_base_are_409(self, api: Api) -> None:
-        api.flow()
         api.memory(kb_name="mine")
         for method, path, body in (
             ("POST", "/documents", {"documents": [{"text": "x"}]}),

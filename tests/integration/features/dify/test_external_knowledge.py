@@ -43,7 +43,6 @@ def message(text: str, *, role: str = "user", **fields: Any) -> Json:
 @pytest.fixture
 def base(api: Api) -> Json:
     """A memory base of two end users; what Anna says is ingested, what Bob says is pending."""
-    api.flow()
     base = api.memory("Harbour notes", capture="all", threshold=3)
     anna = [
         message("The boat lies at berth 12.", id="m1", timestamp=SENT, metadata={"topic": "boat", "berth": 12}),
@@ -458,7 +457,6 @@ def test_a_defect_is_500(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_record_says_what_a_later_message_corrects(api: Api) -> None:
-    api.flow()
     api.memory("Plans", capture="all")
     older, newer = "The database plan allows 20 connections.", "The database plan now has 40 connections."
     for number, text in enumerate((older, newer)):
