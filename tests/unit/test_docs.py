@@ -252,9 +252,6 @@ def test_each_table_says_what_it_holds() -> None:
     assert not silent, f"say in the docstring of each of these models what its table holds: {silent}"
 
 
-# Words
-
-
 # Links
 
 
@@ -327,6 +324,3 @@ def test_each_dependency_has_its_reason() -> None:
     for requirement in stated:
         name = re.split(r"[^A-Za-z0-9-]", requirement, maxsplit=1)[0]
         assert re.search(rf"\b{name}\b", record), f"add {name} and why to docs/decisions/0020-dependencies.md"
-
-
-# What the index of the documentation says one installs and writes

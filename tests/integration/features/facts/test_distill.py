@@ -19,7 +19,7 @@ from harness.world import WorkerKilled, World
 from memorybase import deadlines
 from memorybase.database.paging import PageRequest
 from memorybase.errors import InvalidRequest, NotFound
-from memorybase.features.facts import claim, job, manage, store, usage
+from memorybase.features.facts import claim, job, manage, store
 from memorybase.features.facts.claim import DISTILL
 from memorybase.features.facts.job import Outcome, distil_next
 from memorybase.features.facts.manage import FactView
@@ -561,13 +561,6 @@ def test_the_tokens_of_a_day_are_a_bound_that_is_said(world: World, base_id: UUI
     assert distil(world, model) == [Outcome.STORED]
     assert status(world, base_id).tokens_today == 120
     assert status(world, base_id).usage.cost == 0.0002
-
-
-def test_a_request_without_an_answer_is_counted(world: World, base_id: UUID) -> None:
-    """The endpoint may have worked for it, and charge for it."""
-    tell(world, base_id, BOAT)
-    assert usage.charge(world.services, base_id, 700, 300) is not None
-    assert status(world, base_id).tokens_today == 1_000
 
 
 def test_recall_names_the_sources_of_facts_and_leaves_out_muted_ones(world: World, base_id: UUID, model: Model) -> None:

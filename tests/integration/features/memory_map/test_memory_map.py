@@ -250,17 +250,6 @@ def test_messages_are_read_by_id_in_that_order_and_only_of_the_map(world: World)
 # Losses
 
 
-def test_a_lost_notification_is_repeated_by_the_sweeper(world: World) -> None:
-    base = base_with(world, 30)
-    world.queue.away = True
-    request(world, base)
-    world.queue.away = False
-    assert world.queue.notified[MAP.name] == []
-    assert world.sweep().done["maps"] == 1
-    assert world.queue.drain_task(MAP, lambda each: compute(world, each)) == 1
-    assert get(world, base).state is MapState.READY
-
-
 def test_the_map_of_a_killed_worker_is_computed_by_another(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = base_with(world, 30)
     request(world, base)
@@ -324,18 +313,6 @@ def test_vectors_that_the_store_lost_are_an_outage_and_no_small_map(world: World
     request(world, base)
     assert not compute(world, base)
     assert get(world, base).state is MapState.UNAVAILABLE
-
-
-def test_a_request_after_a_failure_is_tried_at_once(world: World) -> None:
-    base = base_with(world, 30)
-    world.vectors.away = True
-    request(world, base)
-    compute(world, base)
-    world.vectors.away = False
-    world.queue.clear()
-    request(world, base)
-    assert world.queue.drain_task(MAP, lambda each: compute(world, each)) == 1
-    assert get(world, base).state is MapState.READY
 
 
 def test_two_sweepers_notify_once(world: World) -> None:

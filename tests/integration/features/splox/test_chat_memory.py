@@ -115,22 +115,12 @@ def test_a_chat_keeps_the_counter_that_it_began_with(world: World) -> None:
     ("fields", "left"),
     [
         ({"max_messages": 6}, "m5 m6 m7 m8 m9 m10"),
-        ({"max_messages": 3}, "m8 m9 m10"),
-        ({"max_messages": 1}, "m10"),
         ({"max_messages": 0}, ""),
-        ({"max_messages": 10}, "m1 m2 m3 m4 m5 m6 m7 m8 m9 m10"),
         ({"max_messages": 6, "trim_strategy": "drop_middle"}, "m1 m2 m7 m8 m9 m10"),
-        ({"max_messages": 5, "trim_strategy": "drop_middle"}, "m1 m2 m8 m9 m10"),
-        ({"max_messages": 3, "trim_strategy": "drop_middle"}, "m1 m9 m10"),
-        ({"max_messages": 2, "trim_strategy": "drop_middle"}, "m1 m10"),
-        ({"max_messages": 1, "trim_strategy": "drop_middle"}, "m10"),
-        ({"max_messages": 0, "trim_strategy": "drop_middle"}, ""),
         # "mN" is 5 tokens, m10 too.
         ({"limit_type": "tokens", "max_tokens": 10}, "m9 m10"),
         ({"limit_type": "tokens", "max_tokens": 10, "min_messages": 4}, "m7 m8 m9 m10"),
-        ({"limit_type": "tokens", "max_tokens": 2}, ""),
         ({"limit_type": "tokens", "max_tokens": 2, "min_messages": 1}, "m10"),
-        ({"limit_type": "tokens", "max_tokens": 50}, "m1 m2 m3 m4 m5 m6 m7 m8 m9 m10"),
         ({"limit_type": "tokens", "max_tokens": 30, "trim_strategy": "drop_middle"}, "m1 m2 m7 m8 m9 m10"),
     ],
 )
@@ -307,13 +297,8 @@ def result(call_id: str, text: str = "found") -> dict[str, Any]:
 
 def test_images_beyond_the_limit_become_a_line_of_text(world: World) -> None:
     node = memory(world)
-    file = {
-        "url": "https://example.com/cat.png",
-        "metadata": {},
-        "file_name": "cat.png",
-        "file_size": 1,
-        "content_type": "image/png",
-    }
+    url = "https://example.com/cat.png"
+    file = {"url": url, "metadata": {}, "file_name": "cat.png", "file_size": 1, "content_type": "image/png"}
     for n in (1, 3):
         node.add([{"role": "user", "content": f"u{n}", "files": [file]}], chat_id="c")
     first, second = node.view(chat_id="c").messages
@@ -815,12 +800,6 @@ def test_add_memory_renders_its_fields(world: World) -> None:
 
 
 # Isolation and erasure.
-
-
-def rows_left(world: World) -> int:
-    with world.services.database.reading() as db:
-        mine = ((each, each.flow_id == world.flow_id) for each in (Chat, ChatRecord))
-        return sum(db.scalar(sa.select(sa.func.count()).select_from(each).where(which)) or 0 for each, which in mine)
 
 
 def test_an_end_users_chats_are_erased(world: World) -> None:
