@@ -231,6 +231,12 @@ class TestReportedUnasked:
         rebuild(world, base)
         assert mismatch_seen_by_sweeper(world, base) is False
 
+    def test_lost_vectors_of_the_newest_chunks(self, world: World) -> None:
+        base = filled(world)
+        world.vectors.damage(world.ref(base), sorted(world.stored(base)))
+        assert mismatch_seen_by_sweeper(world, base) is True
+        assert consistency.check_mismatch(world.services, world.user_id, base).altered == 10
+
     def test_a_difference_that_only_the_full_comparison_finds_stays_reported(self, world: World) -> None:
         base = filled(world)
         world.say("t", *(f"another message {n}" for n in range(30)))

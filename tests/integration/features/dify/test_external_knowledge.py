@@ -273,6 +273,13 @@ def test_conditions_are_joined_by_and_or_or(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("base")
+def test_without_conditions_nothing_is_left_out(api: Api, subtests: pytest.Subtests) -> None:
+    for absent in [None, {}, {"conditions": None}, {"logical_operator": "or", "conditions": []}]:
+        with subtests.test(absent=absent):
+            assert {each["content"] for each in records(api, metadata_condition=absent)} == ANNA | BOB
+
+
+@pytest.mark.usefixtures("base")
 def test_a_condition_cannot_reach_another_end_user(api: Api) -> None:
     assert found(api, condition("end_user_id", "is", "bob"), knowledge_id="support/anna") == set()
 
@@ -430,6 +437,13 @@ def test_an_outage_is_an_error_and_never_an_empty_list(api: Api, subtests: pytes
             answer = ask(api, query=f"boat {name}", expect=503)  # a vector of each: that of a query is kept
             assert answer["error_code"] == 503
             assert answer["error_msg"]
+
+
+@pytest.mark.usefixtures("base")
+def test_an_outage_says_when_to_retry(api: Api) -> None:
+    api.vectors.fail_next(errors.VectorStoreUnavailable(), on="query")
+    answer = api.call("POST", PATH, json={"knowledge_id": "support", "query": "boat"}, expect=503)
+    assert answer.headers["retry-after"] == "5"
 
 
 @pytest.mark.usefixtures("base")

@@ -124,6 +124,16 @@ def test_facts_beside_a_search_pass_its_filters(api: Api) -> None:
     assert found() == 0
 
 
+def test_a_search_of_a_limited_key_has_only_that_persons_facts(api: Api) -> None:
+    base = distilled(api)["id"]
+    body = {"query": "Who needs shore power?", "facts": True}
+    for name, count in (("dora", 0), ("carl", 1)):
+        key = api.limited_key(end_user_id=name)
+        for path, where in ((f"/memories/{base}/search", {}), ("/search", {"flow_id": "support"})):
+            assert len(key.post(path, body | where)["facts"]) == count
+        assert len(key.get(f"/memories/{base}/facts")["items"]) == count
+
+
 def test_a_deleted_message_leaves_no_fact_in_contexts(api: Api) -> None:
     base = distilled(api)["id"]
     api.call("DELETE", "/messages/carl-1")

@@ -235,6 +235,13 @@ def test_a_deleted_memory_base_leaves_no_map(world: World) -> None:
     assert not compute(world, base)
 
 
+def test_another_user_reads_no_messages_of_a_map(world: World) -> None:
+    """Calls of the API are tried in test_isolation.py; this one is the page's."""
+    base = mapped(world)
+    with pytest.raises(errors.NotFound):
+        read.messages_on_map(world.services, world.new_user(), base, [world.messages()[0].id])
+
+
 def test_messages_are_read_by_id_in_that_order_and_only_of_the_map(world: World) -> None:
     base = mapped(world)
     talk(world, 1, session_id="later", start=90)
@@ -313,6 +320,18 @@ def test_vectors_that_the_store_lost_are_an_outage_and_no_small_map(world: World
     request(world, base)
     assert not compute(world, base)
     assert get(world, base).state is MapState.UNAVAILABLE
+
+
+def test_a_request_after_a_failure_is_tried_at_once(world: World) -> None:
+    base = base_with(world, 30)
+    world.vectors.away = True
+    request(world, base)
+    compute(world, base)
+    world.vectors.away = False
+    world.queue.clear()
+    request(world, base)
+    assert world.queue.drain_task(MAP, lambda each: compute(world, each)) == 1
+    assert get(world, base).state is MapState.READY
 
 
 def test_two_sweepers_notify_once(world: World) -> None:

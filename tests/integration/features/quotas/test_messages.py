@@ -66,6 +66,15 @@ def test_a_capture_that_fails_is_not_charged(limited: Limited) -> None:
     assert limited.used("messages_per_day") == 1
 
 
+def test_the_next_window_admits_again(limited: Limited) -> None:
+    limited.set(messages_per_day=1)
+    assert limited.say("today")
+    assert not limited.say("too much")
+    limited.step(timedelta(days=1))
+    assert limited.say("tomorrow")
+    assert not limited.say("too much tomorrow")
+
+
 def test_a_clock_that_is_stepped_back_finds_its_window_again(limited: Limited) -> None:
     limited.set(messages_per_day=2)
     assert limited.say("today", "again")

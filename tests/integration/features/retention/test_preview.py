@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from uuid import UUID, uuid4
 
+import pytest
 from harness.days import Calendar
 from harness.expiring import S, chat, execute, keep, receipts_of, sweep_all, use
 from harness.world import World
 
+from memorybase import errors
 from memorybase.features.retention import holds, preview
 from memorybase.features.retention.preview import RetentionPreview
 from memorybase.memory_bases import manage
@@ -101,3 +103,10 @@ def test_the_rule_of_a_memory_base_can_be_tried_before_it_is_set(world: World, d
     sweep_all(world)
     receipt = next(each for each in receipts_of(world) if each.rule == "memory_base")
     assert counted[3:] == (receipt.messages, receipt.chunks)
+
+
+def test_a_rule_is_tried_for_one_flow_or_one_memory_base(world: World) -> None:
+    both = {"flow_id": world.flow_id, "memory_base_id": world.new_base()}
+    for asked in (both, {"retain_days": 10}):
+        with pytest.raises(errors.InvalidRequest):
+            preview.preview(world.services, world.user_id, **asked)  # type: ignore[arg-type]

@@ -20,12 +20,16 @@ from memorybase.conversation.summarizers import job
 from memorybase.database.paging import PageRequest
 from memorybase.errors import InvalidRequest
 from memorybase.features.splox import message_log
-from memorybase.features.splox.memories import get_memory, list_memories
+from memorybase.features.splox.memories import MemoryKey, get_memory, list_memories
 from memorybase.features.splox.nodes import AddMemory, ChatMemory, DeleteMemory, FlowRef, GetMemoryData
 from memorybase.features.splox.summaries import SUMMARIZE, make_due, summarize_due
 from memorybase.features.splox.views import record_of
 from memorybase.models import Chat, ChatRecord
+from memorybase.operations import sweeper
 from memorybase.queries import chats
+from memorybase.queries.messages import MessageQuery
+from memorybase.read_models import sessions
+from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 from worker import tasks
 from worker.process import Watchdog, WorkerProcess
@@ -800,6 +804,26 @@ def test_add_memory_renders_its_fields(world: World) -> None:
 
 
 # Isolation and erasure.
+
+
+def rows_left(world: World) -> int:
+    with world.services.database.reading() as db:
+        mine = ((each, each.flow_id == world.flow_id) for each in (Chat, ChatRecord))
+        return sum(db.scalar(sa.select(sa.func.count()).select_from(each).where(which)) or 0 for each, which in mine)
+
+
+def test_a_chat_counts_toward_no_threshold_is_no_message_and_goes_with_its_flow(world: World) -> None:
+    base = world.new_base(threshold=1)
+    node = memory(world)
+    node.add(m(1, 2), chat_id="c")
+    world.settle()
+    assert world.jobs(base) == []
+    assert sessions.list_messages(world.services, world.user_id, MessageQuery(), PageRequest()).total == 0
+    with pytest.raises(errors.NotFound):
+        get_memory(world.services, MemoryKey(world.user_id, world.new_flow(), "node"))
+    session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
+    sweeper.finish_deletions(world.services)
+    assert rows_left(world) == 0
 
 
 def test_an_end_users_chats_are_erased(world: World) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from fastapi import FastAPI
@@ -80,6 +81,21 @@ def test_the_flow_decides_whether_contexts_contain_them(home: Api) -> None:
     assert home.post("/context", {**asked, "standing": {"include": False}})["messages"] == []
 
 
+def test_a_key_of_an_end_user_reaches_its_own_only(home: Api) -> None:
+    adas = home.limited_key("read", "write", end_user_id="ada")
+    (bobs,), (own,) = listed(home, "bob"), listed(home)
+    assert adas.get("/standing-statements", flow_id="support")["statements"] == [own]
+    for query in ({"end_user_id": "bob"}, {"session_id": "bob-1"}):
+        adas.refused("GET", "/standing-statements", 404, params={"flow_id": "support", **query})
+    path = f"/standing-statements/{bobs['id']}"
+    adas.refused("PATCH", path, 404, json={"text": "mine"})
+    adas.refused("DELETE", path, 404)
+    assert listed(home, "bob") == [bobs]
+    assert adas.patch(f"/standing-statements/{own['id']}", {"text": "Use meters."})["own_words"]
+    asked = {"flow_id": "support", "session_id": "new", "token_budget": 500, "standing": {"include": True}}
+    assert "Use meters." in adas.post("/context", asked)["messages"][0]["content"]
+
+
 def test_changes_are_in_the_audit_log(home: Api) -> None:
     (statement,) = listed(home)
     home.patch(f"/standing-statements/{statement['id']}", {"text": "Use meters."})
@@ -143,6 +159,15 @@ class TestProfile:
         assert home.refused("GET", path, 404, params={"flow_id": "unknown"})["field"] == "flow_id"
         assert home.refused("GET", path, 422, params={"flow_id": "support", "limit": 201})["field"] == "limit"
         home.refused("GET", self.PATH.format("carol"), 404, params={"flow_id": "support"})
+
+    def test_limited_keys_read_their_own_only(self, home: Api) -> None:
+        adas = home.limited_key("read", end_user_id="ada")
+        assert [each["text"] for each in adas.get(self.PATH.format("ada"), flow_id="support")["items"]] == [METRIC]
+        adas.refused("GET", self.PATH.format("bob"), 404, params={"flow_id": "support"})
+        home.flow("other")
+        others = home.limited_key("read", flow_ids=[UUID(home.get("/flows/other")["id"])])
+        others.refused("GET", self.PATH.format("ada"), 404, params={"flow_id": "support"})
+        others.refused("GET", self.PATH.format("ada"), 404)  # what is stored elsewhere does not show
 
     def test_a_context_has_it_if_the_call_or_the_question_wants_it(self, home: Api) -> None:
         asked = {"flow_id": "support", "session_id": "new", "end_user_id": "ada", "token_budget": 500}
