@@ -20,7 +20,7 @@ from memorybase.conversation.summarizers import job
 from memorybase.database.paging import PageRequest
 from memorybase.errors import InvalidRequest
 from memorybase.features.splox import message_log
-from memorybase.features.splox.memories import MemoryKey, get_memory, list_memories
+from memorybase.features.splox.memories import ChatSelector, MemoryKey, get_memory, list_memories
 from memorybase.features.splox.nodes import AddMemory, ChatMemory, DeleteMemory, FlowRef, GetMemoryData
 from memorybase.features.splox.summaries import SUMMARIZE, make_due, summarize_due
 from memorybase.features.splox.views import record_of
@@ -332,6 +332,12 @@ def test_variables_that_make_no_chat_id_are_rejected(world: World, start: dict[s
     with pytest.raises(InvalidRequest):
         memory(world).add(m(1), variables={"start": start})
     assert chat_row(world) is None
+
+
+def test_exactly_one_of_chat_id_and_variables_is_required() -> None:
+    for who in ({}, {"chat_id": "c", "variables": {}}, {"chat_id": ""}):
+        with pytest.raises(InvalidRequest):
+            ChatSelector(**who)
 
 
 def test_ids_that_differ_only_in_separators_are_different_chats_and_nodes(world: World) -> None:
