@@ -203,8 +203,7 @@ class TestRefusedWrites:
     ) -> None:
         """Its directory is deleted. A ping is answered nevertheless while a connection to the file is open."""
         store = make_store(own_chroma.url)
-        ref = store.create_collection(fresh_name(), {})
-        store.upsert(ref, records(1))
+        store.upsert(store.create_collection(fresh_name(), {}), records(1))
         store.check_writes()
         shutil.rmtree(own_chroma.data)
 
@@ -337,8 +336,7 @@ class Answer(BaseHTTPRequestHandler):
     seen: dict[str, str]
 
     def answer(self) -> None:
-        length = int(self.headers.get("Content-Length", 0))
-        self.rfile.read(length)
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
         type(self).seen = {name.lower(): value for name, value in self.headers.items()}
         payload = self.body.encode()
         self.send_response(self.status)

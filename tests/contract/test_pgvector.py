@@ -170,8 +170,7 @@ class TestQuery:
         assert [line for line in plan if "Index Cond" in line and key in line], plan
 
     def test_every_nearest_record_is_found(self, store: PgVectorStore, ref: CollectionRef) -> None:
-        random = np.random.default_rng(2)
-        vectors = random.normal(size=(2_000, DIMENSION)).astype(np.float32)
+        vectors = np.random.default_rng(2).normal(size=(2_000, DIMENSION)).astype(np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         store.upsert(ref, [VectorRecord(f"r{n}", vector, "t", {"k": 1}) for n, vector in enumerate(vectors)])
         exact = np.sort(vectors @ vectors[0])[::-1][:50]

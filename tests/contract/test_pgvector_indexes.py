@@ -159,8 +159,7 @@ class TestSearch:
         assert len(before) == 20
 
     def test_nearly_all_of_the_nearest_are_found(self, store: PgVectorStore, ref: CollectionRef) -> None:
-        given = records(1_500)
-        store.upsert(ref, given)
+        store.upsert(ref, records(1_500))
         queries = vectors(20, seed=9)
         exact = [{hit.id for hit in store.query(ref, query, 10)} for query in queries]
         assert store.index(ref)
@@ -256,8 +255,7 @@ class TestMove:
     def test_the_indexes_of_a_moved_collection_are_dense(
         self, store: PgVectorStore, ref: CollectionRef, connection: psycopg.Connection
     ) -> None:
-        given = [replace(record, id=str(uuid4())) for record in records(3_000)]
-        store.upsert(ref, given)
+        store.upsert(ref, [replace(record, id=str(uuid4())) for record in records(3_000)])
         assert store.index(ref)
         (table,) = own_tables(connection)
         size = f"SELECT pg_relation_size('{SCHEMA}.{table}_pkey')".encode()
@@ -269,8 +267,7 @@ class TestMove:
     def test_changes_during_the_move_are_kept(
         self, store: PgVectorStore, other: PgVectorStore, ref: CollectionRef, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        given = records(50)
-        store.upsert(ref, given)
+        store.upsert(ref, records(50))
 
         def change() -> None:
             other.upsert(ref, [VectorRecord("id0001", vectors(1, seed=3)[0], "changed", {"session_id": "s1"})])
@@ -533,11 +530,7 @@ class TestExpectedChunks:
 
 class TestMaintain:
     def test_what_has_grown_is_indexed(
-        self,
-        store: PgVectorStore,
-        ref: CollectionRef,
-        connection: psycopg.Connection,
-        monkeypatch: pytest.MonkeyPatch,
+        self, store: PgVectorStore, ref: CollectionRef, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         at_once = f"LIMIT {pgvector_indexes.COUNTED_AT_ONCE}"
         monkeypatch.setattr(pgvector_indexes, "_GROWN", pgvector_indexes._GROWN.replace(at_once, "LIMIT 1"))

@@ -50,6 +50,7 @@ class Api:
     world: World
     secret: str
     model: Model = field(default_factory=lambda: Model(plain))  # that distils facts
+    flows: set[str] = field(default_factory=set)  # that exist
 
     @property
     def services(self) -> Services:
@@ -82,8 +83,7 @@ class Api:
         return self.call("GET", path, expect=expect, params=params).json()
 
     def post(self, path: str, body: Any = None, *, expect: int | tuple[int, ...] = 200, **params: Any) -> Any:
-        answer = self.call("POST", path, expect=expect, json=body, params=params)
-        return answer.json()
+        return self.call("POST", path, expect=expect, json=body, params=params).json()
 
     def patch(self, path: str, body: Any, *, expect: int = 200) -> Any:
         return self.call("PATCH", path, expect=expect, json=body).json()
@@ -104,14 +104,21 @@ class Api:
     def flow(self, name: str = "support") -> str:
         """A flow under the runtime's own id, which is its name."""
         self.call("PUT", f"/flows/{name}", json={"name": name}, expect=(200, 201))
+        self.flows.add(name)
         return name
 
+    def _usual_flow(self, name: str) -> None:
+        if name == "support" and not self.flows:
+            self.flow()
+
     def memory(self, name: str = "notes", flow: str = "support", **fields: Any) -> Json:
+        self._usual_flow(flow)
         made: Json = self.post("/memories", {"name": name, "flow_id": flow, **fields}, expect=201)
         return made
 
     def capture(self, *texts: str, flow: str = "support", session: str = "s1", **fields: Any) -> Json:
         """A run of outputs."""
+        self._usual_flow(flow)
         messages = [{"role": "assistant", "content": text} for text in texts]
         body = {"session_id": session, "messages": messages, **fields}
         done: Json = self.post(f"/flows/{flow}/runs", body, expect=(200, 201))

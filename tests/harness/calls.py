@@ -82,6 +82,13 @@ HARBOUR_TALK = [
     )
 ]
 
+
+def captured(flow_id: str, session_id: str, *messages: Json, **more: Any) -> Call:
+    """What other calls need."""
+    body = {"session_id": session_id, "messages": list(messages), **more}
+    return Call("capture_run", body, {"flow_id": flow_id}, check=False)
+
+
 CALLS = [
     Call("health_live"),
     Call("health_ready"),
@@ -133,12 +140,7 @@ CALLS = [
     ),
     Call("get_history", {**ANNA, "max_tokens": 2000}),
     Call("build_context", {**ANNA, "query": "peanuts", "token_budget": 1000, "run_id": "run-2", "node_id": "llm"}),
-    Call(
-        "capture_run",
-        {"session_id": "anna-1", "run_id": "run-2", "messages": [said("user", "And almonds?")]},
-        {"flow_id": "support"},
-        check=False,
-    ),
+    captured("support", "anna-1", said("user", "And almonds?"), run_id="run-2"),
     Call(
         "put_run_memory",
         {
@@ -163,12 +165,7 @@ CALLS = [
     ),
     Call("get_node_execution", parameters={"execution_id": "run-2-llm"}),
     Call("delete_node_execution", parameters={"execution_id": "run-2-llm"}),
-    Call(
-        "capture_run",
-        {"session_id": "anna-1", "run_id": "run-3", "messages": 4 * CONTEXT},
-        {"flow_id": "support"},
-        check=False,
-    ),
+    captured("support", "anna-1", *4 * CONTEXT, run_id="run-3"),
     Call("request_summary", ANNA),
     Call("get_summary", parameters=ANNA),
     Call("delete_summary", parameters=ANNA),
@@ -178,27 +175,13 @@ CALLS = [
     Call("watch_job", parameters={"job_id": "$list_jobs.items.0.id"}),
     Call("act_on_jobs", {"action": "retry", **BASE, "dry_run": True}),
     Call("list_workers"),
-    Call(
-        "capture_run",
-        {"session_id": "anna-1", "run_id": "run-4", "messages": [said("user", "Thanks!")]},
-        {"flow_id": "support"},
-        check=False,
-    ),
+    captured("support", "anna-1", said("user", "Thanks!"), run_id="run-4"),
     Call("flush_memory_base", {"session_id": "anna-1"}, BASE, work=False),
     Call("cancel_job", parameters={"job_id": "$flush_memory_base.jobs.0.id"}),
     Call("sync_memory_base", {"session_id": "anna-1"}, BASE),
     Call("regenerate_memory_base", {"capture": "outputs"}, BASE),
     Call("check_mismatch", parameters=BASE),
-    Call(
-        "capture_run",
-        {
-            "session_id": "ben-1",
-            "end_user_id": "ben",
-            "messages": [said("assistant", "poison"), said("assistant", "Good morning.")],
-        },
-        {"flow_id": "support"},
-        check=False,
-    ),
+    captured("support", "ben-1", said("assistant", "poison"), said("assistant", "Good morning."), end_user_id="ben"),
     Call("list_dead_letters", parameters=BASE),
     Call("list_problems"),
     Call("get_overview", parameters={"window": "24h"}),
@@ -210,10 +193,7 @@ CALLS = [
     Call("get_activity", parameters={**BASE, "since": TIME, "buckets": 24}),
     Call(
         "set_search_weights",
-        {
-            "sets": {"default": {"bias": -2.0, "weights": {"keywords": 1.5}}},
-            "note": "tuned on our questions",
-        },
+        {"sets": {"default": {"bias": -2.0, "weights": {"keywords": 1.5}}}, "note": "tuned on our questions"},
         BASE,
     ),
     Call("get_search_weights", parameters=BASE),
@@ -248,7 +228,7 @@ CALLS = [
     Call("create_key", {"name": "search only", "scopes": ["read"]}),
     Call("list_keys", parameters={"size": 50}),
     Call("rotate_key", {"overlap_seconds": 3600}, {"key_id": "$create_key.id"}),
-    Call("set_key_quotas", {"messages_per_day": 10_000, "searches_per_minute": 60}, {"key_id": "$rotate_key.id"}),
+    Call("set_key_quotas", {"messages_per_day": 10000, "searches_per_minute": 60}, {"key_id": "$rotate_key.id"}),
     Call("get_usage", parameters={"key_id": "$rotate_key.id"}),
     Call("revoke_key", parameters={"key_id": "$rotate_key.id"}),
     Call("list_audit_entries", parameters={"operation": "create_key"}),
@@ -256,12 +236,7 @@ CALLS = [
     Call("create_sign_in_link"),
     Call("get_metrics"),
     Call("put_flow", {"name": "Archive"}, {"flow_id": "archive"}, check=False),
-    Call(
-        "capture_run",
-        {"session_id": "carl-1", "run_id": "run-9", "messages": [said("user", "Hello", id="m-9")]},
-        {"flow_id": "archive"},
-        check=False,
-    ),
+    captured("archive", "carl-1", said("user", "Hello", id="m-9"), run_id="run-9"),
     Call("export_lines", parameters={"flow_id": "archive"}),
     Call("import_lines", "$export_lines.text", {"on_conflict": "keep"}),
     Call("delete_message", parameters={"message_id": "m-9"}),
@@ -272,19 +247,13 @@ CALLS = [
     Call("put_flow", {"name": "Harbour"}, {"flow_id": "harbour"}, check=False),
     Call("receive_traces", export_of_span("anna-1", "Where is my boat?", "At berth 12."), {"flow_id": "harbour"}),
     Call("create_memory_base", {"name": "harbour notes", "flow_id": "harbour", "threshold": 1}, check=False),
-    Call(
-        "capture_run",
-        {
-            "session_id": "ben-1",
-            "run_id": "berth-1",
-            "end_user_id": "ben",
-            "messages": [
-                said("user", "Where is my boat?"),
-                said("assistant", "Your boat is at berth 12.", id="berth-answer"),
-            ],
-        },
-        {"flow_id": "harbour"},
-        check=False,
+    captured(
+        "harbour",
+        "ben-1",
+        said("user", "Where is my boat?"),
+        said("assistant", "Your boat is at berth 12.", id="berth-answer"),
+        run_id="berth-1",
+        end_user_id="ben",
     ),
     Call(
         "build_context",
@@ -299,16 +268,13 @@ CALLS = [
         },
         check=False,
     ),
-    Call(
-        "capture_run",
-        {
-            "session_id": "ben-2",
-            "run_id": "berth-2",
-            "end_user_id": "ben",
-            "messages": [said("user", "Where is my boat?"), said("assistant", "Still at berth 12.")],
-        },
-        {"flow_id": "harbour"},
-        check=False,
+    captured(
+        "harbour",
+        "ben-2",
+        said("user", "Where is my boat?"),
+        said("assistant", "Still at berth 12."),
+        run_id="berth-2",
+        end_user_id="ben",
     ),
     Call("get_run_story", parameters={"flow_id": "harbour", "run_id": "berth-2"}),
     Call("list_message_uses", parameters={"message_id": "berth-answer"}),
@@ -323,22 +289,16 @@ CALLS = [
         {"name": "pontoon notes", "flow_id": "pontoon", "threshold": 20, "capture": "all"},
         check=False,
     ),
-    Call("capture_run", {"session_id": "anna-2", "messages": HARBOUR_TALK}, {"flow_id": "pontoon"}, check=False),
+    captured("pontoon", "anna-2", *HARBOUR_TALK),
     Call("request_memory_map", parameters=BASE),
     Call("get_memory_map", parameters={**BASE, "question": "Which berth has shore power?"}),
     Call("set_distillation", {"enabled": True}, BASE),
-    Call(
-        "capture_run",
-        {
-            "session_id": "carl-1",
-            "end_user_id": "carl",
-            "messages": [
-                said("user", "The ketch of Carl needs a berth with shore power.", sender_name="Carl"),
-                said("assistant", "Will berth 7 do?"),
-            ],
-        },
-        {"flow_id": "pontoon"},
-        check=False,
+    captured(
+        "pontoon",
+        "carl-1",
+        said("user", "The ketch of Carl needs a berth with shore power.", sender_name="Carl"),
+        said("assistant", "Will berth 7 do?"),
+        end_user_id="carl",
     ),
     Call("flush_memory_base", {"session_id": "carl-1"}, BASE, check=False),
     Call("get_distillation", parameters=BASE),
@@ -360,19 +320,13 @@ CALLS = [
     Call("list_labels", parameters={"flow_id": "support"}),
     Call("export_labels", parameters={"flow_id": "support"}),
     Call("delete_label", parameters={"label_id": "$mark_result.id"}),
-    Call(
-        "capture_run",
-        {
-            "session_id": "ben-3",
-            "run_id": "run-30",
-            "end_user_id": "ben",
-            "messages": [
-                said("user", "Always give depths in meters.", id="m-30"),
-                said("assistant", "I will.", id="m-31"),
-            ],
-        },
-        {"flow_id": "harbour"},
-        check=False,
+    captured(
+        "harbour",
+        "ben-3",
+        said("user", "Always give depths in meters.", id="m-30"),
+        said("assistant", "I will.", id="m-31"),
+        run_id="run-30",
+        end_user_id="ben",
     ),
     Call("list_standing_statements", parameters={"flow_id": "harbour", "end_user_id": "ben"}),
     Call(
@@ -381,18 +335,12 @@ CALLS = [
         {"statement_id": "$list_standing_statements.statements.0.id"},
     ),
     Call("delete_standing_statement", parameters={"statement_id": "$edit_standing_statement.id"}),
-    Call(
-        "capture_run",
-        {
-            "session_id": "dora-1",
-            "run_id": "run-20",
-            "messages": [
-                said("assistant", "Berth 12 has no shore power.", id="m-20"),
-                said("assistant", "Good morning.", id="m-21"),
-            ],
-        },
-        {"flow_id": "harbour"},
-        check=False,
+    captured(
+        "harbour",
+        "dora-1",
+        said("assistant", "Berth 12 has no shore power.", id="m-20"),
+        said("assistant", "Good morning.", id="m-21"),
+        run_id="run-20",
     ),
     Call(
         "edit_message",
@@ -416,12 +364,7 @@ CALLS = [
     Call("list_webhooks", parameters={"size": 50}),
     Call("get_webhook", parameters=WEBHOOK),
     Call("update_webhook", {"event_types": ["job.completed"]}, WEBHOOK),
-    Call(
-        "capture_run",
-        {"session_id": "ben-3", "run_id": "run-22", "messages": [said("assistant", "Good morning.")]},
-        {"flow_id": "harbour"},
-        check=False,
-    ),
+    captured("harbour", "ben-3", said("assistant", "Good morning."), run_id="run-22"),
     Call("list_deliveries", parameters={**WEBHOOK, "state": "pending"}),
     Call("replay_delivery", parameters={**WEBHOOK, "delivery_id": "$list_deliveries.items.0.id"}),
     Call("replay_dead_deliveries", {"since": TIME}, WEBHOOK),

@@ -61,8 +61,7 @@ class Machine:
         return done.stdout
 
     def command(self, agent: str, event: str) -> str:
-        settings = json.loads(install.find_agent(agent).settings.read_text())
-        entries = settings["hooks"][event]
+        entries = json.loads(install.find_agent(agent).settings.read_text())["hooks"][event]
         (entry,) = [inner for entry in entries for inner in entry.get("hooks", [entry])]
         command: str = entry["command"]
         return command
@@ -197,8 +196,7 @@ class CodexTranscript(Transcript):
     def tool(self, name: str, given: Json, result: str) -> None:
         call = f"call_{self.lines}"
         self.add(
-            "response_item",
-            {"type": "function_call", "name": name, "call_id": call, "arguments": json.dumps(given)},
+            "response_item", {"type": "function_call", "name": name, "call_id": call, "arguments": json.dumps(given)}
         )
         self.add("response_item", {"type": "function_call_output", "call_id": call, "output": result})
 

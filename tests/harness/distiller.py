@@ -131,8 +131,7 @@ def serving(script: Script = honest) -> Iterator[Model]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            found = model.respond(body)
+            found = model.respond(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             self.send_response(found.status)
             for name, value in found.headers.items():
                 self.send_header(name, value)
@@ -145,8 +144,7 @@ def serving(script: Script = honest) -> Iterator[Model]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     model.url = f"http://127.0.0.1:{server.server_port}/v1"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     try:
         yield model
     finally:

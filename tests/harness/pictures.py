@@ -143,8 +143,7 @@ def take_strip(stack: EmbeddedStack, client: Client, browser: Browser, folder: P
         shots.append(page.screenshot())
         page.get_by_label("Name").fill("Harbour office")
         page.get_by_role("button", name="Create a flow and its memory").click()
-        step = page.locator("li.step", has_text="4 Send a run")
-        step.locator("pre").scroll_into_view_if_needed()
+        page.locator("li.step", has_text="4 Send a run").locator("pre").scroll_into_view_if_needed()
         shots.append(page.screenshot())
         said = [
             {"role": "user", "content": "Which berth has shore power?"},

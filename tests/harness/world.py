@@ -294,11 +294,7 @@ def message_of(job: IngestionJob) -> JobMessage:
 
 def _quick(**settings: Any) -> Settings:
     # Settings look every field up in the environment twice, which takes longer than all else of a test's set-up.
-    quick: dict[str, Any] = {
-        "lease_seconds": 60.0,
-        "idle_after": 600,
-        "allowed_embedding_models": ["other"],
-    }
+    quick: dict[str, Any] = {"lease_seconds": 60.0, "idle_after": 600, "allowed_embedding_models": ["other"]}
     return Settings(embedding_model="fake", **(quick | settings))
 
 

@@ -67,20 +67,10 @@ LAYERS: dict[str, set[str]] = {
     "context": {"memorybase.conversation.context"},
     "memory bases": {"memorybase.memory_bases"},
     "sessions": {"memorybase.read_models", "memorybase.sessions"},
-    "operations": {
-        "memorybase.import_export",
-        "memorybase.operations",
-    },
+    "operations": {"memorybase.import_export", "memorybase.operations"},
     "features": {"memorybase.features"},
     "wiring": {"memorybase.wiring", "migrations"},
-    "edges": {
-        "api",
-        "memorybase.__main__",
-        "memorybase.cli",
-        "memorybase.integrations",
-        "memorybase.stack",
-        "worker",
-    },
+    "edges": {"api", "memorybase.__main__", "memorybase.cli", "memorybase.integrations", "memorybase.stack", "worker"},
 }
 
 # Of each group, none imports another: they meet in the database, or over HTTP.
@@ -170,9 +160,7 @@ MODEL_LIBRARIES = frozenset(
 )
 ONLY_HERE = (
     OnlyHere(
-        frozenset({"celery", "kombu"}),
-        ("worker",),
-        "The domain rings services.queue; Celery is one way to answer it.",
+        frozenset({"celery", "kombu"}), ("worker",), "The domain rings services.queue; Celery is one way to answer it."
     ),
     OnlyHere(
         frozenset({"fastapi", "starlette"}),
@@ -184,11 +172,7 @@ ONLY_HERE = (
         ("api.web", "memorybase.features.splox"),
         "Pages are rendered by api/web/rendering.py, templates of chat memories in their sandbox.",
     ),
-    OnlyHere(
-        frozenset({"chromadb"}),
-        ("memorybase.vectors",),
-        "Use services.vectors, the VectorStore protocol.",
-    ),
+    OnlyHere(frozenset({"chromadb"}), ("memorybase.vectors",), "Use services.vectors, the VectorStore protocol."),
     OnlyHere(
         frozenset({"redis"}),
         ("memorybase.locks", "memorybase.wiring"),
@@ -202,9 +186,7 @@ ONLY_HERE = (
         lazily=True,
     ),
     OnlyHere(
-        frozenset({"alembic"}),
-        ("memorybase.database.migrate", "migrations"),
-        "Call memorybase.database.migrate.",
+        frozenset({"alembic"}), ("memorybase.database.migrate", "migrations"), "Call memorybase.database.migrate."
     ),
     OnlyHere(
         frozenset({"opentelemetry"}),
@@ -590,11 +572,7 @@ PLANTED = [
     ("memorybase.ingestion.capture", "libraries stay behind their adapters", "from celery import shared_task"),
     ("memorybase.search", "libraries stay behind their adapters", "def f():\n    import chromadb"),
     ("memorybase.services", "libraries stay behind their adapters", "import redis.client"),
-    (
-        "memorybase.features.splox.nodes",
-        "libraries stay behind their adapters",
-        "from langchain_core import messages",
-    ),
+    ("memorybase.features.splox.nodes", "libraries stay behind their adapters", "from langchain_core import messages"),
     ("api.mcp", "libraries stay behind their adapters", "from mcp.server import MCPServer"),
     ("memorybase.search.search", "libraries stay behind their adapters", "from memorybase_client import Client"),
     ("worker.tasks", "libraries stay behind their adapters", "def f():\n    import memorybase_client.errors"),
@@ -649,10 +627,7 @@ def test_a_planted_break_of_each_rule_is_found() -> None:
 
 
 ALLOWED = [
-    (
-        "memorybase.ingestion.capture",
-        "from memorybase import errors\nfrom memorybase.queries.cursors import lock_row",
-    ),
+    ("memorybase.ingestion.capture", "from memorybase import errors\nfrom memorybase.queries.cursors import lock_row"),
     ("memorybase.wiring", "def f():\n    from worker.queue import CeleryQueue"),
     ("memorybase.cli.stack", "from memorybase import __version__\nfrom memorybase.stack.run import run_stack"),
     ("memorybase.embedding.onnx", "def f():\n    import onnxruntime"),

@@ -33,37 +33,6 @@ ROOT_PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 LINKING = [*PAGES, *BENCHMARKS, *(ROOT / name for name in ROOT_PAGES)]
 PACKAGES = ("memorybase", "api", "worker")
 
-# The words that code, tables, logs and pages share.
-WORDS = (
-    "memory base",
-    "session",
-    "message",
-    "run",
-    "stride",
-    "seq",
-    "cursor",
-    "target",
-    "pending",
-    "counted",
-    "threshold",
-    "job",
-    "generation",
-    "serving",
-    "building",
-    "chunk",
-    "ledger",
-    "dead letter",
-    "repair",
-    "recall",
-    "view",
-    "notification",
-    "enqueue",
-    "claim",
-    "lease",
-    "heartbeat",
-    "recover",
-    "due",
-)
 DECISION_HEADINGS = ("## Context", "## Decision", "## Consequences", "## Alternatives")
 # `up` chooses these when it starts, so its settings cannot be asked for them.
 CHOSEN_BY_UP = frozenset({"redis_url", "chroma_url"})
@@ -237,23 +206,6 @@ def test_each_command_is_documented_with_its_options(subtests: pytest.Subtests) 
             assert not missing, f"add {missing} below '## {heading}' in docs/reference/cli.md"
 
 
-def test_the_common_options_name_the_commands_that_have_them() -> None:
-    text = sections(REFERENCE / "cli.md")["Common options"]
-    by_options = {
-        name.removeprefix("memorybase "): options_of(command) & COMMON_OPTIONS
-        for name, command in COMMANDS.items()
-        if not getattr(command, "commands", {})
-    }
-    without = sorted(name for name, options in by_options.items() if "--data-dir" not in options)
-    (row,) = (line for line in text.splitlines() if line.startswith("| `--data-dir` |"))
-    assert sorted(re.findall(r"`([a-z-]+(?: [a-z-]+)?)`", row.split("|")[3])) == without
-    said = re.search(r"they have `--url` and `--key`:(.*?)\.\s+`(.*)` has `--url` alone", text, re.DOTALL)
-    assert said is not None
-    named = re.findall(r"`([a-z -]+)`", said[1])
-    assert sorted(named) == sorted(name for name, options in by_options.items() if options >= COMMON_OPTIONS)
-    assert [said[2]] == [name for name, options in by_options.items() if options == COMMON_OPTIONS - {"--key"}]
-
-
 # Tasks and keys
 
 
@@ -298,15 +250,6 @@ def test_each_table_says_what_it_holds() -> None:
     assert len(list(tables)) > 40
     silent = [each.class_.__name__ for each in tables if not each.class_.__doc__]
     assert not silent, f"say in the docstring of each of these models what its table holds: {silent}"
-
-
-# Words
-
-
-def test_each_word_is_in_the_glossary() -> None:
-    glossary = (DOCS / "glossary.md").read_text(encoding="utf-8")
-    missing = [word for word in WORDS if f"\n| {word} | " not in glossary]
-    assert not missing, f"add rows for these words to docs/glossary.md: {missing}"
 
 
 # Links
@@ -381,55 +324,3 @@ def test_each_dependency_has_its_reason() -> None:
     for requirement in stated:
         name = re.split(r"[^A-Za-z0-9-]", requirement, maxsplit=1)[0]
         assert re.search(rf"\b{name}\b", record), f"add {name} and why to docs/decisions/0020-dependencies.md"
-
-
-# What the index of the documentation says one installs and writes
-
-# Each guide's tests; those in other environments are run by the target of the Makefile.
-TESTED_BY = {
-    "langgraph": "clients/python/tests/test_langgraph.py",
-    "python-frameworks": "clients/python/tests/guides.py",
-    "python-client": "tests/integration/clients/test_python_client.py",
-    "typescript-client": "clients/typescript/tests/guide.test.ts",
-    "capture-without-code": "clients/python/tests/test_litellm.py",
-    "mcp": "tests/integration/mcp/test_http.py",
-    "dify": "tests/integration/clients/test_dify_plugin.py",
-    "langflow": "tests/integration/clients/test_langflow.py",
-    "n8n": "clients/n8n/test",
-    "coding-agents": "tests/integration/clients/coding_agents",
-    "splox": "tests/integration/conversation/test_readers_pages.py",
-    "flowx": "tests/integration/conversation/test_readers_pages.py",
-    "import": "tests/integration/clients/importers/test_import_from.py",
-}
-_WAY = re.compile(r"^\| [^|\[]+\[[^\]]+\]\(howto/([\w-]+)\.md\)[^|]*\|[^|]+\| ([^|]+) \|$", re.MULTILINE)
-_CODE = re.compile(r"^```(?:python|ts|typescript)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-
-
-def ways() -> dict[str, str]:
-    """By guide, what one writes."""
-    return dict(_WAY.findall(sections(DOCS / "index.md")["Integrate it"]))
-
-
-def test_each_way_to_integrate_has_a_guide_and_a_test() -> None:
-    assert ways().keys() == TESTED_BY.keys(), "docs/index.md and TESTED_BY in tests/unit/test_docs.py differ"
-    assert [path for path in TESTED_BY.values() if not (ROOT / path).exists()] == []
-
-
-def test_the_index_counts_the_lines_of_the_guides_code(subtests: pytest.Subtests) -> None:
-    """Of the first block, or of the shortest and the longest."""
-    written = ways()
-    for guide in TESTED_BY:
-        with subtests.test(guide):
-            said = re.search(r"(\d+)(?: to (\d+))? lines", written[guide])
-            if said is None:
-                assert written[guide] in {"a command", "clicks"}
-                continue
-            counts = [
-                sum(1 for line in code.splitlines() if line.strip() and not line.strip().startswith(("#", "//")))
-                for code in _CODE.findall((DOCS / "howto" / f"{guide}.md").read_text(encoding="utf-8"))
-            ]
-            assert counts, "its page has no code"
-            if said[2] is None:
-                assert counts[0] == int(said[1])
-            else:
-                assert (min(counts), max(counts)) == (int(said[1]), int(said[2]))

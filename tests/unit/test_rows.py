@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,33 +48,6 @@ def test_each_row_is_a_subtest_and_may_not_skip() -> None:
         "(4, 'xfails')": "a row must not skip or xfail: known",
     }
     assert not any(isinstance(error, pytest.skip.Exception) for error in results(a_test).values())
-
-
-def test_tables_multiply_and_classes_have_a_table_for_each_test() -> None:
-    ran = []
-
-    @each_row("letter", "ab")
-    class Tests:
-        @each_row("number", [1, 2])
-        def test_both(self, letter: str, number: int) -> None:
-            ran.append(f"{letter}{number}")
-
-        def test_neither(self) -> None:
-            ran.append("-")
-
-    assert list(results(Tests.test_both, Tests())) == ["'a', 1", "'a', 2", "'b', 1", "'b', 2"]
-    Tests().test_neither()
-    assert ran == ["a1", "a2", "b1", "b2", "-"]
-
-
-@each_row("name", ["one", "two"])
-def test_each_row_has_a_folder_and_patches_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    assert list(tmp_path.iterdir()) == []
-    (tmp_path / name).touch()
-    assert not hasattr(pytest, "patched_by_a_row")
-    monkeypatch.setattr(pytest, "patched_by_a_row", name, raising=False)
 
 
 def test_a_table_that_would_test_nothing_is_refused() -> None:

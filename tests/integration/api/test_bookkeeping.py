@@ -78,7 +78,6 @@ CONTEXT = {"flow_id": "support", "session_id": "s", "preset": "flowx_5", "token_
 def test_calls_are_answered_while_the_writer_is_held(api: Api, by: str) -> None:
     """Those that mark their key, a mismatch, the summary that a history needs, and usage of embedding endpoints."""
     api.client.app.state.exposition.keep_seconds = 0
-    api.flow()
     api.memory(name=by, capture="all")
     for n in range(5):
         said = [{"role": "user", "content": f"{by} {n}"}, {"role": "assistant", "content": f"berth {n}"}]

@@ -89,7 +89,6 @@ def test_a_context_reports_how_its_budget_was_spent(api: Api) -> None:
 
 
 def test_a_search_returns_the_position_of_its_passage(api: Api) -> None:
-    api.flow()
     memory = api.memory(threshold=1, capture="all")
     text = "Nothing of the kind. " * 60 + "The boat lies in berth 12. " + "Nothing of the kind. " * 60
     api.post("/flows/support/runs", {"session_id": "s1", "messages": [{"role": "user", "content": text}]}, expect=201)

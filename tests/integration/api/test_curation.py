@@ -80,8 +80,7 @@ def test_an_action_has_a_result_for_each_message(api: Api) -> None:
     ]
     assert answer["results"][1]["error"]["code"] == "not_found"
     assert {each["reason"] for each in api.get("/deleted-messages")["items"]} == {"old"}
-    again = api.post("/messages/actions", {"action": "restore", "ids": [nine, twelve]})
-    assert again["done"] == 2
+    assert api.post("/messages/actions", {"action": "restore", "ids": [nine, twelve]})["done"] == 2
     assert api.get("/messages")["total"] == 3
 
 

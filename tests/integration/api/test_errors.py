@@ -97,13 +97,6 @@ def test_a_number_is_no_time(api: Api, subtests: pytest.Subtests) -> None:
                 assert api.refused("POST", f"/memories/{base['id']}/search", 422, json=body)["field"] == "until"
 
 
-def test_a_flush_with_the_session_in_the_query_flushes_nothing(api: Api) -> None:
-    base = api.memory(flow=api.flow())
-    api.capture("a")
-    api.refused("POST", f"/memories/{base['id']}/flush?session_id=s", 422)
-    assert api.queue.enqueued == []
-
-
 def test_an_unreadable_body_is_400(api: Api, subtests: pytest.Subtests) -> None:
     for body in [b"{", b"\xff\xfe", b"[" * 100_000, b'{"name": 1' + b"0" * 5_000 + b"}"]:
         with subtests.test(f"{body[:20]}"):
@@ -215,13 +208,6 @@ NO_NUMBERS = [
     ("POST", "/search", SEARCH | {"min_score": False}, "min_score"),
     ("POST", "/search", SEARCH | {"neighbors": False}, "neighbors"),
     ("POST", "/context", {"flow_id": "f", "session_id": "s", "token_budget": True}, "token_budget"),
-    (
-        "POST",
-        "/context",
-        {"flow_id": "f", "session_id": "s", "token_budget": 9, "config": {"pairs": True}},
-        "config.pairs",
-    ),
-    ("POST", "/history", {"flow_id": "f", "session_id": "s", "message_limit": False}, "message_limit"),
     ("PUT", "/flows/f/chat-memories/n", {"name": "c", "chat_id": "x", "max_messages": False}, "max_messages"),
     ("POST", "/flows/f/chat-memories/n/trim", {"chat_id": "x", "max_messages": False}, "max_messages"),
     (
@@ -268,8 +254,7 @@ def test_errors_never_repeat_message_text(api: Api, subtests: pytest.Subtests) -
     ]:
         with subtests.test(message=message):
             body = {"session_id": "s", "messages": [message]}
-            answer = api.call("POST", f"/flows/{flow}/runs", expect=422, json=body)
-            assert "Ada" not in answer.text
+            assert "Ada" not in api.call("POST", f"/flows/{flow}/runs", expect=422, json=body).text
 
 
 def test_errors_never_repeat_a_query(api: Api) -> None:
@@ -413,7 +398,7 @@ class TestDocuments:
         assert json.loads(api.client.get("/v1/openapi.json").text)["info"]["title"] == "memorybase"
 
     def test_cors_is_off(self, api: Api) -> None:
-        answer = api.client.get("/health/live", headers={"ViewOrigin": "https://elsewhere.example"})
+        answer = api.client.get("/health/live", headers={"Origin": "https://elsewhere.example"})
         assert "access-control-allow-origin" not in answer.headers
 
 
@@ -456,14 +441,8 @@ def test_a_conflict_repeats_the_id_as_it_was_sent(api: Api) -> None:
     ]
     for body, sent in bodies:
         assert api.refused("POST", f"/flows/{flow}/runs", 409, json=body)["value"] == sent
-    execution = {
-        "flow_id": "f",
-        "session_id": "t",
-        "run_id": "r-1",
-        "node_id": "n",
-        "status": "succeeded",
-        "outputs": {},
-    }
+    execution = {"flow_id": "f", "session_id": "t", "run_id": "r-1", "node_id": "n"}
+    execution |= {"status": "succeeded", "outputs": {}}
     assert api.refused("PUT", "/node-executions/e-1", 409, json=execution)["value"] == "r-1"
     api.work()
     api.post(f"/memories/{base}/regenerate", expect=202)

@@ -13,8 +13,7 @@ from memorybase.settings import Settings
 
 def created(api: Api, method: str, path: str, body: object) -> str:
     """The Location of what the call creates, which must exist."""
-    answer = api.call(method, path, json=body, expect=201)
-    where = answer.headers["location"]
+    where = api.call(method, path, json=body, expect=201).headers["location"]
     assert where.startswith("/v1/")
     return where.removeprefix("/v1")
 

@@ -10,7 +10,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -109,22 +109,8 @@ class Things:
     @property
     def words(self) -> set[str]:
         """What must not leak: the ids, and the user's name, which is in every text."""
-        return {
-            self.flow,
-            self.base,
-            self.run,
-            self.execution,
-            self.message,
-            self.job,
-            self.dead_letter,
-            self.key,
-            self.label,
-            self.webhook,
-            self.delivery,
-            self.hold,
-            self.statement,
-            f"{self.of}-",
-        }
+        theirs = {self.of, self.parent, self.other_run, self.other_execution}
+        return {*astuple(self), f"{self.of}-"} - theirs
 
     def named(self, what: str) -> str:
         return f"{self.of}-{what}"
@@ -256,6 +242,25 @@ def run_body(**fields: Any) -> dict[str, Any]:
     return {"session_id": "eve-session", "messages": [message], **fields}
 
 
+def by_flow(o: Things, path: str) -> list[Attempt]:
+    return [Attempt(path, query={"flow_id": each}) for each in (o.flow, o.named("flow"))]
+
+
+def of_run(path: str = "") -> Callable[[Things, Things], list[Attempt]]:
+    return lambda o, e: [
+        Attempt(f"/flows/{flow}/runs/{run}{path}")
+        for flow, run in ((o.flow, o.run), (e.flow, o.run), (o.flow, e.run), (o.named("flow"), o.named("run-2")))
+    ]
+
+
+def own(path: str, query: dict[str, Any] | None = None, *, body: Any = None) -> Attempt:
+    return Attempt(path, 200, body, query or {}, OWN_LIST)
+
+
+def free(path: str, query: dict[str, Any] | None = None, *, body: Any = None, expect: int = 200) -> Attempt:
+    return Attempt(path, expect, body, query or {}, FREE_TEXT)
+
+
 CASES: Cases = {
     "health_live": lambda _o, _e: [Attempt("/health/live", 200, why=NO_USER)],
     "health_ready": lambda _o, _e: [Attempt("/health/ready", 503, why=NO_USER)],
@@ -265,7 +270,7 @@ CASES: Cases = {
         Attempt(f"/flows/{o.flow}", body={"name": "taken over"}),
         Attempt("/flows/shared-flow", 201, {"name": "mine"}, why=OWN_NAMES),
     ],
-    "list_flows": lambda _o, _e: [Attempt("/flows", 200, why=OWN_LIST)],
+    "list_flows": lambda _o, _e: [own("/flows")],
     "get_flow": of_flow("/flows/{flow_id}"),
     "update_flow": of_flow("/flows/{flow_id}", body={"name": "taken over", "retain_days": 1}),
     "delete_flow": of_flow("/flows/{flow_id}"),
@@ -293,16 +298,13 @@ CASES: Cases = {
         ),
     ],
     "list_runs": of_flow("/flows/{flow_id}/runs"),
-    "get_run_of_flow": lambda o, e: [
-        Attempt(f"/flows/{flow}/runs/{run}")
-        for flow, run in ((o.flow, o.run), (e.flow, o.run), (o.flow, e.run), (o.named("flow"), o.named("run-2")))
-    ],
+    "get_run_of_flow": of_run(),
     "find_runs": lambda o, _: [
-        Attempt("/runs", 200, why=OWN_LIST),
-        *(Attempt("/runs", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
-        Attempt("/runs", 200, query={"q": o.named("x")}, why=OWN_LIST),
-        Attempt("/runs", 200, query={"session_id": o.named("session-2")}, why=FREE_TEXT),
-        Attempt("/runs", 200, query={"end_user_id": o.named("end-user-2")}, why=FREE_TEXT),
+        own("/runs"),
+        *by_flow(o, "/runs"),
+        own("/runs", {"q": o.named("x")}),
+        free("/runs", {"session_id": o.named("session-2")}),
+        free("/runs", {"end_user_id": o.named("end-user-2")}),
     ],
     "get_run": lambda o, e: [
         Attempt(f"/runs/{each}", query={} if flow is None else {"flow_id": flow})
@@ -319,7 +321,7 @@ CASES: Cases = {
             {"flow_id": e.flow, "session_id": "s", "run_id": o.other_run, "node_id": "shared-llm"},
             why=OWN_IDS,
         ),
-        Attempt("/history", 200, {"flow_id": e.flow, "session_id": o.named("session")}, why=FREE_TEXT),
+        free("/history", body={"flow_id": e.flow, "session_id": o.named("session")}),
         Attempt(
             "/history",
             200,
@@ -349,10 +351,7 @@ CASES: Cases = {
     ],
     "get_node_execution": of_execution,
     "delete_node_execution": of_execution,
-    "get_run_memory": lambda o, e: [
-        Attempt(f"/flows/{flow}/runs/{run}/memory")
-        for flow, run in ((o.flow, o.run), (e.flow, o.run), (o.flow, e.run), (o.named("flow"), o.named("run-2")))
-    ],
+    "get_run_memory": of_run("/memory"),
     "put_run_memory": lambda o, e: [
         *(
             Attempt(f"/flows/{flow}/runs/{o.run}/memory/llm", body=memory_body(e.message))
@@ -365,10 +364,7 @@ CASES: Cases = {
             why=f"{OWN_IDS}; {FREE_TEXT}",
         ),
     ],
-    "get_run_story": lambda o, e: [
-        Attempt(f"/flows/{flow}/runs/{run}/story")
-        for flow, run in ((o.flow, o.run), (e.flow, o.run), (o.flow, e.run), (o.named("flow"), o.named("run-2")))
-    ],
+    "get_run_story": of_run("/story"),
     "list_chat_memories": of_flow("/flows/{flow_id}/chat-memories"),
     "put_chat_memory": lambda o, e: [
         *(
@@ -416,18 +412,15 @@ CASES: Cases = {
         Attempt(f"/flows/{o.named('flow')}/memories/mine", body={}),
         Attempt(f"/flows/{e.flow}/memories/shared-notes", 200, {"kb_name": "shared-notes-kb"}, why=OWN_NAMES),
     ],
-    "list_problems": lambda *_: [Attempt("/problems", 200, why=OWN_LIST)],
-    "get_overview": lambda *_: [Attempt("/overview", 200, why=OWN_LIST)],
-    "list_memory_bases": lambda o, _: [
-        Attempt("/memories", 200, why=OWN_LIST),
-        *(Attempt("/memories", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
-    ],
+    "list_problems": lambda *_: [own("/problems")],
+    "get_overview": lambda *_: [own("/overview")],
+    "list_memory_bases": lambda o, _: [own("/memories"), *by_flow(o, "/memories")],
     "get_memory_base": of_base(),
     "update_memory_base": of_base(body={"name": "taken over", "threshold": 1}),
     "delete_memory_base": of_base(),
     "list_memory_base_sessions": lambda o, e: [
         Attempt(f"/memories/{o.base}/sessions"),
-        Attempt(f"/memories/{e.base}/sessions", 200, query={"end_user_id": o.named("end-user")}, why=FREE_TEXT),
+        free(f"/memories/{e.base}/sessions", {"end_user_id": o.named("end-user")}),
     ],
     "flush_memory_base": flush("/flush"),
     "sync_memory_base": flush("/update"),
@@ -439,17 +432,17 @@ CASES: Cases = {
     "get_activity": of_base("/activity", since=(datetime.now(UTC) - timedelta(hours=1)).isoformat()),
     "list_jobs": lambda o, e: [
         Attempt(f"/memories/{o.base}/jobs"),
-        Attempt(f"/memories/{e.base}/jobs", 200, query={"session_id": o.named("session")}, why=FREE_TEXT),
+        free(f"/memories/{e.base}/jobs", {"session_id": o.named("session")}),
     ],
     "list_dead_letters": of_base("/dead-letters"),
     "retry_dead_letter": of_dead_letter("/retry"),
     "discard_dead_letter": of_dead_letter(),
     "list_all_dead_letters": lambda o, _: [
-        Attempt("/dead-letters", expect=200, why=OWN_LIST),
+        own("/dead-letters"),
         Attempt("/dead-letters", query={"memory_base_id": o.base}),
     ],
     "group_dead_letters": lambda o, _: [
-        Attempt("/dead-letters/groups", expect=200, why=OWN_LIST),
+        own("/dead-letters/groups"),
         Attempt("/dead-letters/groups", query={"memory_base_id": o.base}),
     ],
     "act_on_dead_letters": lambda o, _: [
@@ -458,12 +451,7 @@ CASES: Cases = {
             Attempt("/dead-letters/actions", body={"action": "discard", "flow_id": each})
             for each in (o.flow, o.named("flow"))
         ),
-        Attempt(
-            "/dead-letters/actions",
-            body={"action": "discard", "session_id": o.named("session")},
-            expect=200,
-            why=FREE_TEXT,
-        ),
+        free("/dead-letters/actions", body={"action": "discard", "session_id": o.named("session")}),
         Attempt("/dead-letters/actions", body={"action": "discard", "ids": [o.dead_letter]}, expect=200, why=NOT_FOUND),
         Attempt("/dead-letters/actions", body={"action": "discard", "alike": [o.dead_letter]}, expect=200, why=ALIKE),
     ],
@@ -471,28 +459,26 @@ CASES: Cases = {
         Attempt("/jobs/actions", body={"action": "cancel", "memory_base_id": o.base}),
         *(Attempt("/jobs/actions", body={"action": "cancel", "flow_id": each}) for each in (o.flow, o.named("flow"))),
         Attempt("/jobs/actions", body={"action": "cancel", "ids": [o.job]}, expect=200, why=NOT_FOUND),
-        Attempt(
-            "/jobs/actions", body={"action": "cancel", "session_id": o.named("session")}, expect=200, why=FREE_TEXT
-        ),
+        free("/jobs/actions", body={"action": "cancel", "session_id": o.named("session")}),
     ],
     "list_workers": lambda *_: [Attempt("/workers", 200, why="workers belong to nobody: it lists names and numbers")],
     "list_all_jobs": lambda o, _: [
-        Attempt("/jobs", 200, why=OWN_LIST),
-        Attempt("/jobs", 200, query={"session_id": o.named("session")}, why=FREE_TEXT),
+        own("/jobs"),
+        free("/jobs", {"session_id": o.named("session")}),
         Attempt("/jobs", query={"memory_base_id": o.base}),
     ],
     "get_job": of_job(),
     "watch_job": of_job("/events"),
     "cancel_job": of_job(),
     "list_messages": lambda o, e: [
-        Attempt("/messages", 200, why=OWN_LIST),
-        *(Attempt("/messages", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
+        own("/messages"),
+        *by_flow(o, "/messages"),
         Attempt("/messages", query={"memory_base_id": o.base}),
         Attempt("/messages", query={"memory_base_id": o.base, "flow_id": e.flow}),
         Attempt("/messages", query={"memory_base_id": e.base, "flow_id": o.flow}),
         *(Attempt("/messages", query={"run_id": each}) for each in (o.run, o.named("run-2"))),
-        Attempt("/messages", 200, query={"session_id": o.named("session-2")}, why=FREE_TEXT),
-        Attempt("/messages", 200, query={"end_user_id": o.named("end-user-2")}, why=FREE_TEXT),
+        free("/messages", {"session_id": o.named("session-2")}),
+        free("/messages", {"end_user_id": o.named("end-user-2")}),
     ],
     "get_message": of_message(),
     "list_message_uses": of_message(path="/uses"),
@@ -518,19 +504,19 @@ CASES: Cases = {
         ),
     ],
     "list_deleted_messages": lambda o, e: [
-        Attempt("/deleted-messages", 200, why=OWN_LIST),
-        *(Attempt("/deleted-messages", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
+        own("/deleted-messages"),
+        *by_flow(o, "/deleted-messages"),
         Attempt("/deleted-messages", query={"memory_base_id": o.base}),
         Attempt("/deleted-messages", query={"memory_base_id": o.base, "flow_id": e.flow}),
-        Attempt("/deleted-messages", 200, query={"session_id": o.named("session-2")}, why=FREE_TEXT),
+        free("/deleted-messages", {"session_id": o.named("session-2")}),
     ],
     "restore_message": of_deleted("/restore"),
     "purge_message": of_deleted(),
     "list_sessions": lambda o, _: [
-        Attempt("/sessions", 200, why=OWN_LIST),
-        *(Attempt("/sessions", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
-        Attempt("/sessions", 200, query={"end_user_id": o.named("end-user-2")}, why=FREE_TEXT),
-        Attempt("/sessions", 200, query={"q": o.named("x")}, why=OWN_LIST),
+        own("/sessions"),
+        *by_flow(o, "/sessions"),
+        free("/sessions", {"end_user_id": o.named("end-user-2")}),
+        own("/sessions", {"q": o.named("x")}),
     ],
     "update_session": lambda o, e: (
         [
@@ -538,11 +524,9 @@ CASES: Cases = {
             for flow in (o.flow, o.named("flow"), e.flow)
         ]
         + [
-            Attempt(
+            free(
                 "/sessions",
-                200,
-                {"flow_id": e.flow, "session_id": e.named("session-3"), "new_session_id": "shared-session-2"},
-                why=FREE_TEXT,
+                body={"flow_id": e.flow, "session_id": e.named("session-3"), "new_session_id": "shared-session-2"},
             )
         ]
     ),
@@ -557,14 +541,14 @@ CASES: Cases = {
     "list_facts": lambda o, e: [
         Attempt(f"/memories/{o.base}/facts"),
         *(
-            Attempt(f"/memories/{e.base}/facts", 200, query=each, why=FREE_TEXT)
+            free(f"/memories/{e.base}/facts", each)
             for each in ({"session_id": o.named("session")}, {"end_user_id": o.named("end-user")})
         ),
     ],
     "search_facts": lambda o, e: [
         Attempt(f"/memories/{o.base}/facts/search", body={"query": "cat"}),
         *(
-            Attempt(f"/memories/{e.base}/facts/search", 200, {"query": "cat", **each}, why=FREE_TEXT)
+            free(f"/memories/{e.base}/facts/search", body={"query": "cat", **each})
             for each in ({"session_id": o.named("session")}, {"end_user_id": o.named("end-user")})
         ),
     ],
@@ -581,16 +565,16 @@ CASES: Cases = {
         *(Attempt("/context", body=contexts(o) | {"flow_id": each}) for each in (o.flow, o.named("flow"))),
         Attempt("/context", body=contexts(e) | {"flow_id": e.flow, "memory_base_ids": [o.base]}),
         Attempt("/context", body=contexts(e) | {"flow_id": e.flow, "leaf_id": o.message}),
-        Attempt("/context", 200, contexts(o) | {"flow_id": e.flow, "node_id": o.named("node")}, why=FREE_TEXT),
+        free("/context", body=contexts(o) | {"flow_id": e.flow, "node_id": o.named("node")}),
         Attempt(
             "/context", 200, contexts(o) | {"flow_id": e.flow, "run_id": o.other_run, "node_id": "llm"}, why=OWN_IDS
         ),
-        Attempt("/context", 200, contexts(o) | {"flow_id": e.flow, "end_user_id": o.named("end-user")}, why=FREE_TEXT),
+        free("/context", body=contexts(o) | {"flow_id": e.flow, "end_user_id": o.named("end-user")}),
     ],
     "list_end_users": lambda o, _: [
-        Attempt("/end-users", 200, why=OWN_LIST),
-        *(Attempt("/end-users", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
-        Attempt("/end-users", 200, query={"q": o.named("end-user")}, why=OWN_LIST),
+        own("/end-users"),
+        *by_flow(o, "/end-users"),
+        own("/end-users", {"q": o.named("end-user")}),
     ],
     "get_end_user": lambda o, _: [Attempt(f"/end-users/{o.named(each)}") for each in ("end-user", "end-user-2")],
     "get_end_user_profile": lambda o, e: [
@@ -599,12 +583,12 @@ CASES: Cases = {
     ],
     "erase_end_user": lambda o, _: [Attempt(f"/end-users/{o.named(each)}") for each in ("end-user", "end-user-2")],
     "export_lines": lambda o, e: [
-        Attempt("/export", 200, why=OWN_LIST),
-        *(Attempt("/export", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
+        own("/export"),
+        *by_flow(o, "/export"),
         Attempt("/export", query={"memory_base_id": o.base}),
         Attempt("/export", query={"memory_base_id": o.base, "flow_id": e.flow}),
         Attempt("/export", query={"memory_base_id": e.base, "flow_id": o.flow}),
-        Attempt("/export", 200, query={"end_user_id": o.named("end-user-2")}, why=FREE_TEXT),
+        free("/export", {"end_user_id": o.named("end-user-2")}),
     ],
     "import_lines": lambda o, e: [
         Attempt("/import", body={"type": "flow", "id": o.flow, "name": "taken over"}),
@@ -653,7 +637,7 @@ CASES: Cases = {
     "search_flow": lambda o, e: [
         *(Attempt("/search", body={"query": "cat", "flow_id": each}) for each in (o.flow, o.named("flow"))),
         Attempt("/search", body={"query": "cat", "memory_base_ids": [e.base, o.base]}),
-        Attempt("/search", 200, {"query": "cat", "all": True, "facts": True}, why=OWN_LIST),
+        own("/search", body={"query": "cat", "all": True, "facts": True}),
         *(
             Attempt("/search", 200, {"flow_id": e.flow, **each}, why="filters of a search of the caller's own")
             for each in searches(o)
@@ -665,25 +649,20 @@ CASES: Cases = {
             for each in (o.message, o.named("message"))
         ),
         Attempt("/labels", body={"message_id": e.message, "flow_id": o.flow, "query": "cat", "right": True}),
-        Attempt(
+        free(
             "/labels",
-            200,
-            {
+            body={
                 "message_id": e.message,
                 "query": "cat",
                 "right": True,
                 "session_id": o.named("session"),
                 "end_user_id": o.named("end-user"),
             },
-            why=FREE_TEXT,
         ),
     ],
-    "list_labels": lambda o, _: [
-        Attempt("/labels", 200, why=OWN_LIST),
-        *(Attempt("/labels", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
-    ],
+    "list_labels": lambda o, _: [own("/labels"), *by_flow(o, "/labels")],
     "export_labels": lambda o, _: [
-        *(Attempt("/labels/export", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
+        *by_flow(o, "/labels/export"),
         Attempt("/labels/export", query={"memory_base_id": o.base}),
     ],
     "delete_label": lambda o, _: [Attempt(f"/labels/{o.label}")],
@@ -693,14 +672,12 @@ CASES: Cases = {
             for each in (o.flow, o.named("flow"))
         ),
         Attempt("/standing-statements", query={"flow_id": e.flow, "session_id": o.named("session-5")}),
-        Attempt(
-            "/standing-statements", 200, query={"flow_id": e.flow, "end_user_id": o.named("end-user-5")}, why=FREE_TEXT
-        ),
+        free("/standing-statements", {"flow_id": e.flow, "end_user_id": o.named("end-user-5")}),
     ],
     "edit_standing_statement": lambda o, _: [Attempt(f"/standing-statements/{o.statement}", body={"text": "mine"})],
     "delete_standing_statement": lambda o, _: [Attempt(f"/standing-statements/{o.statement}")],
     "preview_retention": lambda o, _: [
-        Attempt("/retention/preview", 200, why=OWN_LIST),
+        own("/retention/preview"),
         *(
             Attempt("/retention/preview", query={"flow_id": each} | more)
             for each in (o.flow, o.named("flow"))
@@ -708,37 +685,22 @@ CASES: Cases = {
         ),
         *(Attempt("/retention/preview", query={"memory_base_id": o.base} | more) for more in ({}, {"retain_days": 1})),
     ],
-    "list_retention_passes": lambda o, _: [
-        Attempt("/retention/passes", 200, why=OWN_LIST),
-        *(Attempt("/retention/passes", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
-    ],
-    "list_erasures": lambda o, _: [
-        Attempt("/erasures", 200, why=OWN_LIST),
-        Attempt("/erasures", 200, query={"end_user_id": o.named("end-user")}, why=OWN_LIST),
-    ],
+    "list_retention_passes": lambda o, _: [own("/retention/passes"), *by_flow(o, "/retention/passes")],
+    "list_erasures": lambda o, _: [own("/erasures"), own("/erasures", {"end_user_id": o.named("end-user")})],
     "get_erasure": lambda o, _: [Attempt(f"/erasures/{o.flow}")],
     "place_hold": lambda o, e: [
         *(Attempt("/holds", body={"flow_id": each}) for each in (o.flow, o.named("flow"))),
         *(Attempt("/holds", body={"flow_id": each, "session_id": o.named("session")}) for each in (o.flow, e.flow)),
-        Attempt("/holds", 201, {"end_user_id": o.named("end-user")}, why=FREE_TEXT),
+        free("/holds", body={"end_user_id": o.named("end-user")}, expect=201),
     ],
-    "list_holds": lambda o, _: [
-        Attempt("/holds", 200, why=OWN_LIST),
-        *(Attempt("/holds", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
-        Attempt("/holds", 200, query={"end_user_id": o.named("held")}, why=FREE_TEXT),
-    ],
+    "list_holds": lambda o, _: [own("/holds"), *by_flow(o, "/holds"), free("/holds", {"end_user_id": o.named("held")})],
     "lift_hold": lambda o, _: [Attempt(f"/holds/{o.hold}")],
     "retrieve_knowledge": lambda o, e: [
         *(
             Attempt("/dify/retrieval", body={"knowledge_id": each, "query": "cat sleeps"})
             for each in (o.base, o.named("notes"), o.flow, o.named("flow"), f"{o.flow}/{o.named('end-user')}")
         ),
-        Attempt(
-            "/dify/retrieval",
-            200,
-            {"knowledge_id": f"{e.flow}/{o.named('end-user')}", "query": "cat sleeps"},
-            why=FREE_TEXT,
-        ),
+        free("/dify/retrieval", body={"knowledge_id": f"{e.flow}/{o.named('end-user')}", "query": "cat sleeps"}),
         Attempt(
             "/dify/retrieval",
             200,
@@ -747,8 +709,8 @@ CASES: Cases = {
         ),
     ],
     "list_knowledge_bases": lambda _o, _e: [
-        Attempt("/knowledge-bases", 200, why=OWN_LIST),
-        Attempt("/knowledge-bases", 200, query={"for_retrieval": "true"}, why=OWN_LIST),
+        own("/knowledge-bases"),
+        own("/knowledge-bases", {"for_retrieval": "true"}),
     ],
     "create_knowledge_base": lambda _o, _e: [Attempt("/knowledge-bases", 201, {"name": "shared-book"}, why=OWN_NAMES)],
     "get_knowledge_base": of_knowledge_base(),
@@ -762,17 +724,17 @@ CASES: Cases = {
             Attempt("/keys", body={"name": "k", "scopes": ["read"], "flow_ids": [each]})
             for each in (o.flow, o.named("flow"))
         ),
-        Attempt("/keys", 201, {"name": "k", "scopes": ["read"], "end_user_id": o.named("end-user")}, why=FREE_TEXT),
+        free("/keys", body={"name": "k", "scopes": ["read"], "end_user_id": o.named("end-user")}, expect=201),
     ],
-    "list_keys": lambda _o, _e: [Attempt("/keys", 200, why=OWN_LIST)],
+    "list_keys": lambda _o, _e: [own("/keys")],
     "rotate_key": lambda o, _: [Attempt(f"/keys/{o.key}/rotate"), Attempt(f"/keys/{o.key}/rotate", body={})],
     "set_key_quotas": lambda o, _: [Attempt(f"/keys/{o.key}/quotas", body={"messages_per_day": 1})],
-    "get_usage": lambda o, _: [Attempt("/usage", 200, why=OWN_LIST), Attempt("/usage", query={"key_id": o.key})],
+    "get_usage": lambda o, _: [own("/usage"), Attempt("/usage", query={"key_id": o.key})],
     "revoke_key": lambda o, _: [Attempt(f"/keys/{o.key}")],
     "create_webhook": lambda _o, _e: [
         Attempt("/webhooks", 201, {"url": "https://example.com/shared", "event_types": ["job.failed"]}, why=OWN_NAMES)
     ],
-    "list_webhooks": lambda _o, _e: [Attempt("/webhooks", 200, why=OWN_LIST)],
+    "list_webhooks": lambda _o, _e: [own("/webhooks")],
     "get_webhook": of_webhook(),
     "update_webhook": of_webhook(body={"enabled": False}),
     "delete_webhook": of_webhook(),
@@ -794,11 +756,11 @@ CASES: Cases = {
     ],
     "discard_dead_deliveries": of_webhook("/discard"),
     "list_audit_entries": lambda o, _: [
-        Attempt("/audit", 200, query={"operation": "put_flow"}, why=OWN_LIST),
-        Attempt("/audit", 200, query={"operation": "create_memory_base", "kind": "change"}, why=OWN_LIST),
-        Attempt("/audit", 200, query={"key_id": o.key}, why=OWN_LIST),
+        own("/audit", {"operation": "put_flow"}),
+        own("/audit", {"operation": "create_memory_base", "kind": "change"}),
+        own("/audit", {"key_id": o.key}),
     ],
-    "export_audit_entries": lambda _o, _e: [Attempt("/audit/export", 200, why=OWN_LIST)],
+    "export_audit_entries": lambda _o, _e: [own("/audit/export")],
     "create_sign_in_link": lambda _o, _e: [Attempt("/sign-in-links", 201, why="it names nothing but the caller's key")],
 }
 
@@ -1175,27 +1137,7 @@ def _missing(body: dict[str, Any]) -> Any:
 def test_every_attempt_uses_an_id_of_the_owner_or_gives_a_reason(stage: TwoUsers, subtests: pytest.Subtests) -> None:
     """Attempts match their operation, try each id parameter with the owner's id, and explain every status but 404."""
     mine = stage.mine
-    owned = (
-        mine.flow,
-        mine.base,
-        mine.run,
-        mine.execution,
-        mine.message,
-        mine.job,
-        mine.dead_letter,
-        mine.key,
-        mine.label,
-        mine.webhook,
-        mine.delivery,
-        mine.hold,
-        mine.statement,
-        mine.fact,
-        mine.parent,
-        mine.other_run,
-        mine.other_execution,
-        "owner-",
-        "shared-",
-    )
+    owned = (*astuple(mine)[1:], "owner-", "shared-")
     assert OPERATIONS
     for operation in OPERATIONS:
         with subtests.test(operation.id):

@@ -198,8 +198,7 @@ class TestStrangers:
             api_keys, "authenticate", lambda services, key: looked_up.append(key) or real(services, key)
         )
         answers = [ask(slow, f"guess-{number}") for number in range(30)]
-        seen = [answer.status_code for answer in answers]
-        assert seen == [401] * 10 + [429] * 20
+        assert [answer.status_code for answer in answers] == [401] * 10 + [429] * 20
         assert len(looked_up) == 10
         assert answers[-1].json()["error"]["code"] == "rate_limited"
         assert answers[-1].headers["retry-after"] == "1"

@@ -41,7 +41,6 @@ class TestPages:
 
     @pytest.mark.parametrize("order", ["asc", "desc"])
     def test_a_cursor_shows_every_row_once_during_inserts_and_deletes(self, api: Api, order: str) -> None:
-        api.flow()
         ids = [m["id"] for m in api.capture(*"abcdefgh")["messages"]]
         seen: list[str] = []
         for number, page in enumerate(walk(api, "/messages", flow_id="support", session_id="s1", order=order, size=2)):
@@ -82,8 +81,7 @@ def test_jobs_over_all_memory_bases(api: Api) -> None:
         api.flow(name)
         api.memory(f"memory {name}", flow=name, threshold=1)
         api.capture("a", flow=name, session=f"session {name}")
-    other = api.of_user("eve")
-    assert other.get("/jobs")["total"] == 0
+    assert api.of_user("eve").get("/jobs")["total"] == 0
     jobs = api.get("/jobs")["items"]
     assert [(job["memory_base_name"], job["session_id"]) for job in jobs] == [
         ("memory two", "session two"),
@@ -164,12 +162,10 @@ class TestMessages:
 
 class TestEdits:
     def test_an_edit_raises_the_version_and_names_the_repairs(self, api: Api) -> None:
-        api.flow()
         base = api.memory(threshold=1)["id"]
         message = api.capture("before")["messages"][0]["id"]
         api.work()
-        answer = api.patch(f"/messages/{message}", {"content": "after", "metadata": {"k": 1}})
-        (job,) = answer["job_ids"]
+        (job,) = api.patch(f"/messages/{message}", {"content": "after", "metadata": {"k": 1}})["job_ids"]
         assert api.get(f"/jobs/{job}")["kind"] == "repair"
         api.work()
         stored = api.get(f"/messages/{message}")
@@ -179,7 +175,6 @@ class TestEdits:
         assert (hit["content"], hit["pending"]) == ("after", False)
 
     def test_what_cannot_be_edited_is_named(self, api: Api, subtests: pytest.Subtests) -> None:
-        api.flow()
         message = api.capture("x")["messages"][0]["id"]
         for body, field in [
             ({"role": "user"}, "role"),
@@ -191,7 +186,6 @@ class TestEdits:
                 assert api.refused("PATCH", f"/messages/{message}", 422, json=body)["field"] == field
 
     def test_a_deleted_message_is_404(self, api: Api) -> None:
-        api.flow()
         base = api.memory(threshold=1)["id"]
         message = api.capture("x")["messages"][0]["id"]
         api.work()
@@ -224,7 +218,6 @@ class TestSessions:
         api.refused("GET", "/sessions", 422, params={"cursor": oldest["next_cursor"], "order": "recent"})
 
     def test_a_rename_keeps_the_messages(self, api: Api) -> None:
-        api.flow()
         api.capture("a", session="old")
         body = {"flow_id": "support", "session_id": "old", "new_session_id": "new", "metadata": {"k": 1}}
         answer = api.patch("/sessions", body)
@@ -240,7 +233,6 @@ class TestSessions:
         assert api.refused("PATCH", "/sessions", 409, json=body)["code"] == "session_conflict"
 
     def test_a_rename_to_the_id_of_a_deleted_session_says_so(self, api: Api) -> None:
-        api.flow()
         api.memory(threshold=1)
         for session in ("a", "b"):
             api.capture("x", session=session)
@@ -251,7 +243,6 @@ class TestSessions:
         assert "was deleted and is not removed everywhere yet" in refused["message"]
 
     def test_deleting_a_session_deletes_its_messages(self, api: Api) -> None:
-        api.flow()
         api.capture("x", session="a/b ä")
         gone = api.delete("/sessions", flow_id="support", session_id="a/b ä", expect=200).json()
         assert (gone["sessions"], gone["chunks"]) == (1, 0)

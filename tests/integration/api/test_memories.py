@@ -21,31 +21,6 @@ from api import waiting
 from memorybase.auth import api_keys
 from memorybase.read_models import jobs
 
-CONTRACT = {
-    "id",
-    "name",
-    "flow_id",
-    "user_id",
-    "kb_name",
-    "threshold",
-    "auto_capture",
-    "capture",
-    "idle_after",
-    "embedding_model",
-    "created_at",
-    "status",
-    "pending_messages",
-    "total_processed",
-    "last_sync_at",
-    "sessions",
-    "mismatch",
-    "mismatch_checked_at",
-    "dead_letters",
-    "sessions_near_threshold",
-    "mismatch_since",
-    "chunks_missing",
-}
-
 
 @contextmanager
 def worker(api: Api) -> Iterator[None]:
@@ -70,20 +45,13 @@ class TestCreate:
         api.flow()
         ignored = {"id": str(uuid4()), "user_id": "someone", "created_at": "then"}
         made = api.memory(**ignored)
-        assert made.keys() >= CONTRACT
         assert made == api.get(f"/memories/{made['id']}")
         assert made["user_id"] == str(api.user_id)
         assert made["id"] != ignored["id"]
-        assert (made["threshold"], made["auto_capture"], made["capture"], made["idle_after"]) == (
-            50,
-            True,
-            "outputs",
-            600,
-        )
-        assert (made["status"], made["kb_name"], made["mismatch"], made["sessions"]) == ("ready", "notes", None, 0)
+        defaults = {"threshold": 50, "auto_capture": True, "capture": "outputs", "idle_after": 600, "kb_name": "notes"}
+        assert made.items() >= (defaults | {"status": "ready", "mismatch": None, "sessions": 0}).items()
 
     def test_a_name_in_use_is_409_with_existing_id(self, api: Api) -> None:
-        api.flow()
         first = api.memory(kb_name="kb")
         error = api.refused("POST", "/memories", 409, json={"name": "notes", "flow_id": "support"})
         assert (error["code"], error["field"], error["details"]["existing_id"]) == ("name_taken", "name", first["id"])
@@ -126,7 +94,6 @@ class TestCreate:
         assert error["code"] == "model_unavailable"
 
     def test_start_now_skips_existing_messages(self, api: Api) -> None:
-        api.flow()
         api.capture("old")
         late, whole = api.memory("late", start="now"), api.memory("whole")
         assert (late["pending_messages"], whole["pending_messages"]) == (0, 1)
@@ -136,12 +103,10 @@ class TestCreate:
 class TestChange:
     @pytest.fixture
     def memory_base(self, api: Api) -> str:
-        api.flow()
         base: str = api.memory()["id"]
         return base
 
     def test_changeable_fields_are_changed(self, api: Api) -> None:
-        api.flow()
         base = api.memory()["id"]
         changes = {"name": "renamed", "threshold": 7, "auto_capture": False, "idle_after": 0}
         assert api.patch(f"/memories/{base}", changes).items() >= changes.items()
@@ -166,7 +131,6 @@ class TestChange:
         assert api.refused("PATCH", f"/memories/{memory_base}", 422, json=body)["field"] == field
 
     def test_a_rename_to_a_name_in_use_is_409(self, api: Api) -> None:
-        api.flow()
         base, other = api.memory("a")["id"], api.memory("b", kb_name="kb-b")["id"]
         error = api.refused("PATCH", f"/memories/{base}", 409, json={"name": "b"})
         assert error["details"]["existing_id"] == other
@@ -174,7 +138,6 @@ class TestChange:
 
 class TestProgress:
     def test_counters_follow_ingestion(self, api: Api) -> None:
-        api.flow()
         base = api.memory(threshold=3)["id"]
         api.capture("a", "b")
         seen = api.get(f"/memories/{base}")
@@ -189,7 +152,6 @@ class TestProgress:
 
     @pytest.mark.parametrize(("capture", "counted"), [("outputs", 1), ("all", 2)])
     def test_capture_decides_which_messages_count(self, api: Api, capture: str, counted: int) -> None:
-        api.flow()
         base = api.memory(capture=capture)["id"]
         turns = [{"role": role, "content": "x"} for role in ("system", "user", "assistant", "tool")]
         api.post("/flows/support/runs", {"session_id": "s", "messages": turns}, expect=201)
@@ -198,7 +160,6 @@ class TestProgress:
         assert (session["total_messages"], session["pending_messages"]) == (counted, counted)
 
     def test_an_outage_shows_in_the_status(self, api: Api) -> None:
-        api.flow()
         base = api.memory(threshold=1)["id"]
         api.capture("a")
         api.vectors.away = True
@@ -225,7 +186,6 @@ class TestProgress:
 
 class TestSessions:
     def test_sessions_are_listed_tracked_or_not(self, api: Api) -> None:
-        api.flow()
         base = api.memory(threshold=2, auto_capture=True)["id"]
         api.capture("a", "b", session="done")
         api.work()
@@ -233,31 +193,13 @@ class TestSessions:
         api.patch(f"/memories/{base}", {"auto_capture": False})
         api.capture("a", session="untracked")
         done, waits, untracked = api.get(f"/memories/{base}/sessions")["items"]
-        assert done.keys() == {
-            "id",
-            "session_id",
-            "cursor_id",
-            "cursor_seq",
-            "total_messages",
-            "total_processed",
-            "pending_messages",
-            "last_sync_at",
-            "last_captured_at",
-            "end_user_id",
-            "state",
-        }
-        assert (done["session_id"], done["state"], done["cursor_seq"], done["total_processed"]) == (
-            "done",
-            "synced",
-            2,
-            2,
-        )
+        processed = {"session_id": "done", "state": "synced", "cursor_seq": 2, "total_processed": 2}
+        assert done.items() >= processed.items()
         assert done["cursor_id"] == api.get("/messages", session_id="done")["items"][-1]["id"]
         assert (waits["session_id"], waits["state"], waits["pending_messages"]) == ("waits", "pending", 1)
         assert (untracked["id"], untracked["state"], untracked["pending_messages"]) == (None, "pending", 1)
 
     def test_a_dead_letter_is_a_failed_session(self, api: Api) -> None:
-        api.flow()
         base = api.memory(threshold=1)["id"]
         api.embedders.get("fake").reject("poison")
         api.capture("poison", session="s")
@@ -270,7 +212,6 @@ class TestSessions:
 class TestDeadLetters:
     @pytest.fixture
     def dead(self, api: Api) -> tuple[str, dict[str, Any]]:
-        api.flow()
         base = api.memory(threshold=2)["id"]
         api.embedders.get("fake").reject("poison")
         api.capture("poison", "good")
@@ -299,18 +240,10 @@ class TestDeadLetters:
         assert api.get(f"/memories/{base}/dead-letters")["total"] == api.get(f"/memories/{base}")["dead_letters"] == 0
         api.refused("POST", f"/memories/{base}/dead-letters/{letter['id']}/retry", 404)
 
-    def test_of_another_user_are_404(self, api: Api, dead: tuple[str, dict[str, Any]]) -> None:
-        base, letter = dead
-        other = api.of_user("eve")
-        other.refused("GET", f"/memories/{base}/dead-letters", 404)
-        other.refused("POST", f"/memories/{base}/dead-letters/{letter['id']}/retry", 404)
-        other.refused("DELETE", f"/memories/{base}/dead-letters/{letter['id']}", 404)
-
 
 class TestFlush:
     @pytest.mark.parametrize("path", ["flush", "update"])
     def test_flush_queues_pending_messages(self, api: Api, path: str) -> None:
-        api.flow()
         base = api.memory()["id"]
         for session in ("a", "b"):
             api.capture("x", session=session)
@@ -319,7 +252,6 @@ class TestFlush:
         assert ({job["state"] for job in answer["jobs"]}, answer["conflicts"]) == ({"queued"}, [])
 
     def test_flush_with_nothing_pending_is_200(self, api: Api) -> None:
-        api.flow()
         base = api.memory()["id"]
         nothing = {"jobs": [], "conflicts": [], "skipped": [], "deferred": 0}
         assert api.post(f"/memories/{base}/flush", {}) == nothing
@@ -329,7 +261,6 @@ class TestFlush:
     ) -> None:
         monkeypatch.setattr("memorybase.ingestion.flush.MAX_JOBS", 1)
         monkeypatch.setattr("memorybase.ingestion.flush.FLUSH_PAGE", 1)
-        api.flow()
         base = api.memory()["id"]
         for session in ("a", "b", "c"):
             api.capture("x", session=session)
@@ -338,7 +269,6 @@ class TestFlush:
         assert ([job["state"] for job in answer["jobs"]], answer["deferred"]) == (["done"], 2)
 
     def test_flush_with_only_active_jobs_is_409_with_retry_after(self, api: Api) -> None:
-        api.flow()
         base = api.memory()["id"]
         api.capture("x", session="a")
         (job,) = api.post(f"/memories/{base}/flush", {"session_id": "a"}, expect=202)["jobs"]
@@ -349,7 +279,6 @@ class TestFlush:
         assert int(answer.headers["retry-after"]) > 0
 
     def test_flush_returns_jobs_and_conflicts(self, api: Api) -> None:
-        api.flow()
         base = api.memory()["id"]
         api.capture("x", session="a")
         api.post(f"/memories/{base}/flush", {"session_id": "a"}, expect=202)
@@ -359,7 +288,6 @@ class TestFlush:
         assert [conflict["session_id"] for conflict in answer["conflicts"]] == ["a"]
 
     def test_wait_returns_once_everything_is_ingested(self, api: Api) -> None:
-        api.flow()
         base = api.memory(threshold=1_000)["id"]
         for start in range(0, 300, 50):  # more than one job
             api.capture(*(f"message {n}" for n in range(start, start + 50)))
@@ -370,25 +298,21 @@ class TestFlush:
 
     @pytest.mark.slow
     def test_wait_ends_after_the_given_seconds(self, api: Api) -> None:
-        api.flow()
         base = api.memory()["id"]
         api.capture("x")
         answer = api.post(f"/memories/{base}/flush", expect=202, wait=1)
         assert [job["state"] for job in answer["jobs"]] == ["queued"]
 
-    def test_flush_checks_bounds_and_owner(self, api: Api) -> None:
-        api.flow()
+    def test_flush_checks_bounds(self, api: Api) -> None:
         base = api.memory()["id"]
         assert api.refused("POST", f"/memories/{base}/flush?wait=61", 422)["limit"] == 60
         assert api.refused("POST", f"/memories/{base}/flush", 422, json={"session": "a"})["field"] == "session"
         assert api.refused("POST", f"/memories/{base}/flush", 404, json={"session_id": "x"})["field"] == "session_id"
-        api.of_user("eve").refused("POST", f"/memories/{base}/flush", 404)
 
 
 class TestJobs:
     @pytest.fixture
     def queued(self, api: Api) -> str:
-        api.flow()
         base = api.memory(threshold=2)["id"]
         api.capture("a", "b")
         job: str = api.get(f"/memories/{base}/jobs")["items"][0]["id"]
@@ -396,34 +320,7 @@ class TestJobs:
 
     def test_the_shape(self, api: Api, queued: str) -> None:
         job = api.get(f"/jobs/{queued}")
-        assert job.keys() == {
-            "id",
-            "kind",
-            "memory_base_id",
-            "memory_base_name",
-            "flow_id",
-            "session_id",
-            "state",
-            "from_seq",
-            "to_seq",
-            "processed",
-            "total",
-            "stored_chunks",
-            "total_chunks",
-            "available_at",
-            "attempts",
-            "error",
-            "created_at",
-            "started_at",
-            "finished_at",
-        }
-        assert (job["kind"], job["state"], job["from_seq"], job["to_seq"], job["total"]) == (
-            "ingest",
-            "queued",
-            0,
-            2,
-            2,
-        )
+        assert job.items() >= {"kind": "ingest", "state": "queued", "from_seq": 0, "to_seq": 2, "total": 2}.items()
         api.work()
         job = api.get(f"/jobs/{queued}")
         assert (job["state"], job["processed"], job["attempts"]) == ("done", 2, 1)
@@ -480,15 +377,9 @@ class TestJobs:
         assert api.get(f"/jobs/{queued}")["state"] == "cancelled"
         assert api.get(f"/memories/{base}")["pending_messages"] == 2
 
-    def test_of_another_user_is_404(self, api: Api, queued: str) -> None:
-        other = api.of_user("eve")
-        for method, path in (("GET", ""), ("GET", "/events"), ("DELETE", "")):
-            other.refused(method, f"/jobs/{queued}{path}", 404)
-
 
 class TestRegenerate:
     def test_regenerate_builds_while_the_old_generation_serves(self, api: Api) -> None:
-        api.flow()
         base = api.memory(threshold=2)["id"]
         api.capture("a", "b")
         api.work()
@@ -504,7 +395,6 @@ class TestRegenerate:
         assert (seen["status"], seen["total_processed"], seen["embedding_model"]) == ("ready", 2, "other")
 
     def test_regenerate_with_another_capture(self, api: Api) -> None:
-        api.flow()
         base = api.memory()["id"]
         api.post(f"/memories/{base}/regenerate", {"capture": "all"}, expect=202)
         api.work()
@@ -513,7 +403,6 @@ class TestRegenerate:
 
 class TestMismatch:
     def test_mismatch_is_ok_then_missing_then_unavailable(self, api: Api) -> None:
-        api.flow()
         base = api.memory(threshold=2)["id"]
         api.capture("a", "b")
         api.work()
@@ -533,7 +422,6 @@ class TestMismatch:
 
 class TestSearch:
     def test_search_finds_stored_and_pending_messages(self, api: Api) -> None:
-        api.flow()
         base = api.memory(threshold=1)["id"]
         api.capture("the cat sleeps")
         api.work()
@@ -548,21 +436,13 @@ class TestSearch:
             assert first["score"] > second["score"]
 
     def test_messages_are_excluded_by_either_id(self, api: Api) -> None:
-        api.flow()
         base = api.memory()["id"]
         messages = [{"role": "assistant", "content": "cat", "id": name} for name in ("m1", "m2")]
         stored = api.post("/flows/support/runs", {"session_id": "s", "messages": messages}, expect=201)["messages"]
         body = {"query": "cat", "exclude_message_ids": ["m1", stored[1]["id"]]}
         assert api.post(f"/memories/{base}/search", body)["results"] == []
 
-    def test_an_unknown_mode_is_refused(self, api: Api) -> None:
-        api.flow()
-        base = api.memory()["id"]
-        error = api.refused("POST", f"/memories/{base}/search", 422, json={"query": "q", "mode": "sparse"})
-        assert (error["field"], error["value"]) == ("mode", "sparse")
-
     def test_keyword_search_works_without_the_vector_store(self, api: Api) -> None:
-        api.flow()
         base = api.memory()["id"]
         api.post(
             "/flows/support/runs",
@@ -573,13 +453,7 @@ class TestSearch:
         found = api.post(f"/memories/{base}/search", {"query": "cats", "mode": "keyword"})["results"]
         assert [(hit["content"], hit["pending"]) for hit in found] == [("a cat", True)]
 
-    def test_of_another_user_is_404(self, api: Api) -> None:
-        api.flow()
-        base = api.memory()["id"]
-        api.of_user("eve").refused("POST", f"/memories/{base}/search", 404, json={"query": "q"})
-
     def test_search_without_the_store_is_503(self, api: Api) -> None:
-        api.flow()
         base = api.memory(threshold=1)["id"]
         api.vectors.away = True
         error = api.refused("POST", f"/memories/{base}/search", 503, json={"query": "q"})
@@ -588,7 +462,6 @@ class TestSearch:
 
 class TestDelete:
     def test_delete_hides_memory_base_and_knowledge_base_at_once(self, api: Api) -> None:
-        api.flow()
         base = api.memory(threshold=1)["id"]
         api.capture("a")
         api.work()
@@ -600,27 +473,9 @@ class TestDelete:
         assert api.get("/messages")["total"] == 1
         api.memory()
 
-    def test_of_another_user_is_404(self, api: Api) -> None:
-        api.flow()
-        base = api.memory()["id"]
-        other = api.of_user("eve")
-        for method, path, body in (
-            ("GET", "", None),
-            ("PATCH", "", {"threshold": 1}),
-            ("DELETE", "", None),
-            ("GET", "/sessions", None),
-            ("GET", "/jobs", None),
-            ("GET", "/mismatch", None),
-            ("POST", "/regenerate", None),
-            ("POST", "/update", None),
-        ):
-            other.refused(method, f"/memories/{base}{path}", 404, json=body)
-        assert other.get("/memories")["total"] == 0
-
 
 class TestKnowledgeBases:
     def test_for_retrieval_hides_knowledge_bases_of_memory_bases(self, api: Api) -> None:
-        api.flow()
         api.memory(kb_name="mine")
         made = api.post("/knowledge-bases", {"name": "hand/book"}, expect=201)
         assert (made["is_memory_base"], made["documents"], made["status"]) == (False, 0, "ready")
@@ -641,18 +496,7 @@ class TestKnowledgeBases:
         api.delete("/knowledge-bases/hand%2Fbook")
         api.refused("GET", "/knowledge-bases/hand%2Fbook", 404)
 
-    def test_a_lost_collection_is_rebuilt_from_sql(self, api: Api) -> None:
-        api.post("/knowledge-bases", {"name": "book"}, expect=201)
-        api.post("/knowledge-bases/book/documents", {"documents": [{"id": "d1", "text": "the cat sleeps"}]})
-        (name,) = api.vectors.names()
-        api.vectors.delete_collection(name)
-        error = api.refused("POST", "/knowledge-bases/book/search", 503, json={"query": "cat"})
-        assert error["code"] == "collection_missing"
-        assert api.post("/knowledge-bases/book/rebuild")["documents"] == 1
-        assert [hit["id"] for hit in api.post("/knowledge-bases/book/search", {"query": "cat"})["results"]] == ["d1"]
-
     def test_calls_on_a_memory_bases_knowledge_base_are_409(self, api: Api) -> None:
-        api.flow()
         api.memory(kb_name="mine")
         for method, path, body in (
             ("POST", "/documents", {"documents": [{"text": "x"}]}),
@@ -661,10 +505,3 @@ class TestKnowledgeBases:
             ("DELETE", "", None),
         ):
             assert api.refused(method, f"/knowledge-bases/mine{path}", 409, json=body)["code"] == "memory_base_store"
-
-    def test_of_another_user_is_404(self, api: Api) -> None:
-        api.post("/knowledge-bases", {"name": "book"}, expect=201)
-        other = api.of_user("eve")
-        assert other.get("/knowledge-bases")["total"] == 0
-        other.refused("GET", "/knowledge-bases/book", 404)
-        other.refused("POST", "/knowledge-bases/book/search", 404, json={"query": "x"})

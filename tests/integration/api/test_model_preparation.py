@@ -46,7 +46,6 @@ def unprepared(tmp_path: Path, gate: Gate) -> Iterator[Api]:
 @pytest.fixture
 def restarted(api: Api, gate: Gate) -> Iterator[Api]:
     """An API with a memory, started again on an empty model folder."""
-    api.flow()
     api.memory(threshold=1)
     api.capture("the boat is at berth twelve")
     api.work()
@@ -190,7 +189,6 @@ def test_a_failure_is_said_with_its_reason_and_tried_again(tmp_path: Path, gate:
     settings = settings_in(tmp_path)
     embedders = Embedders(settings, wait_seconds=PATIENCE)
     with open_api(settings, embedders) as api:
-        api.flow()
         api.capture("still accepted")
         error = api.refused("POST", "/memories", 503, json={"name": "notes", "flow_id": "support"})
         assert (error["code"], error["message"]) == ("model_unavailable", "The folder /models is full.")

@@ -62,7 +62,5 @@ def test_with_two_stores_the_form_offers_both(api: Api) -> None:
 
 
 def test_a_store_without_a_url_is_refused(api: Api) -> None:
-    answer = create(api, signed_in(api), "pgvector")
-
-    assert "vector_store must be a store with a URL" in answer.text
+    assert "vector_store must be a store with a URL" in create(api, signed_in(api), "pgvector").text
     assert api.get("/memories")["total"] == 0

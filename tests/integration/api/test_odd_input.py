@@ -253,10 +253,7 @@ def text_places(api: Api) -> dict[str, tuple[Callable[[str], Any], Callable[[Any
             posted("/search", lambda t: {"flow_id": "f", "query": "q", "exclude_message_ids": [t]}),
             None,
         ),
-        "documents[0].text": (
-            posted(f"{book}/documents", lambda t: {"documents": [{"text": t}]}),
-            None,
-        ),
+        "documents[0].text": (posted(f"{book}/documents", lambda t: {"documents": [{"text": t}]}), None),
         "documents[0].id": (
             posted(f"{book}/documents", lambda t: {"documents": [{"text": "x", "id": t}]}),
             lambda a: a["documents"][0]["id"],

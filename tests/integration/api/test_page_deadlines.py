@@ -75,7 +75,6 @@ def hanging(ended: threading.Event, real: Callable[..., Any]) -> Callable[..., A
 
 @pytest.mark.slow
 def test_a_page_ends_each_wait_at_its_deadline(api: Api) -> None:
-    api.flow()
     base = api.memory()["id"]
     api.capture("Berth 12 is free.")
     api.work()

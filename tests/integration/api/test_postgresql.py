@@ -7,7 +7,6 @@ from harness.api import Api
 
 def test_every_read_works_on_postgresql(postgres_api: Api) -> None:
     api = postgres_api
-    api.flow()
     base = api.memory(threshold=3)["id"]
     api.embedders.get().reject("poison")
     api.capture("a", "poison", "c", run_id="r1", end_user_id="ada")

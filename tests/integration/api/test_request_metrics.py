@@ -67,7 +67,6 @@ def test_a_method_that_nobody_knows_is_no_label_of_its_own(api: Api) -> None:
 
 
 def test_each_request_is_timed(api: Api) -> None:
-    api.flow()
     api.capture("a")
     text = api.call("GET", "/metrics").text
     label = 'method="POST",route="/flows/{flow_id}/runs"'
@@ -76,7 +75,6 @@ def test_each_request_is_timed(api: Api) -> None:
 
 
 def test_a_request_continues_the_callers_trace_until_its_message_is_searchable(api: Api, spans: Recorded) -> None:
-    api.flow()
     api.memory(threshold=1)
     body = {"session_id": "jane@example.org", "messages": [{"role": "assistant", "content": "ornithopter"}]}
     answer = api.call("POST", "/flows/support/runs", json=body, headers=PARENT, expect=201)
@@ -100,7 +98,6 @@ def test_a_request_continues_the_callers_trace_until_its_message_is_searchable(a
 
 
 def test_a_search_is_traced_over_its_threads(api: Api, spans: Recorded) -> None:
-    api.flow()
     base = api.memory(threshold=1)
     api.capture("ornithopter")
     api.work()

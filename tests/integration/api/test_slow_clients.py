@@ -235,10 +235,7 @@ class TestAnswers:
     ) -> None:
         monkeypatch.setattr(http_protocol, "WRITE_SECONDS", 0.3)
         request = b"GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
-        with (
-            serve_api(settings(tmp_path)) as served,
-            closing(served.connect(request * 100, receive_buffer=4_096)),
-        ):
+        with serve_api(settings(tmp_path)) as served, closing(served.connect(request * 100, receive_buffer=4_096)):
             wait_until(lambda: len(served.connections) == 1, what="connected")
             wait_until(lambda: len(served.connections) == 0, what="disconnected by the server")
 

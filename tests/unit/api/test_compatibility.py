@@ -128,10 +128,7 @@ BREAKING: dict[str, tuple[Edit, Change]] = {
         lambda d: operation(d)["responses"]["200"]["headers"].clear(),
         Change(CALL, "header X-Request-Id of answer 200 removed"),
     ),
-    "property of an answer": (
-        lambda d: memory(d)["properties"].pop("size"),
-        Change("Memory.size", "answer removed"),
-    ),
+    "property of an answer": (lambda d: memory(d)["properties"].pop("size"), Change("Memory.size", "answer removed")),
     "property may be absent": (
         lambda d: memory(d)["required"].remove("id"),
         Change("Memory.id", "answer may now be absent"),

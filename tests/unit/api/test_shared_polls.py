@@ -112,8 +112,7 @@ def test_a_caller_who_comes_during_a_read_is_not_answered_with_its_older_result(
             asyncio.run_coroutine_threadsafe(_started(come()), loop).result()
 
         store.after_read = change
-        early = asyncio.create_task(store.polls.changed("a", "older", seconds=LONG))
-        assert await early == "old"
+        assert await asyncio.create_task(store.polls.changed("a", "older", seconds=LONG)) == "old"
         assert await late == "new"
 
     async def _started(coroutine: Coroutine[Any, Any, None]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
@@ -71,40 +69,6 @@ class TestConversations:
         assert min(counts.values()) >= 4
 
 
-class TestByRule:
-    @each_row("kind", made.KINDS_BY_RULE)
-    def test_a_seed_always_makes_the_same_conversation(self, kind: str) -> None:
-        random.seed(5)
-        first = json.dumps(made.by_rule(7, kind))
-        random.seed(6)
-        assert json.dumps(made.by_rule(7, kind)) == first
-        assert json.dumps(made.by_rule(8, kind)) != first
-
-    def test_an_unknown_kind_is_refused(self) -> None:
-        with pytest.raises(ValueError, match="kind must be one of"):
-            made.by_rule(1, "monologue")
-
-    @each_row("seed", [1, 2, 3])
-    def test_users_ask_briefly_and_the_assistant_answers_at_length(self, seed: int) -> None:
-        made_one = BY_RULE[f"{made.LONG_ANSWERS} {seed}"]
-        assert len(made_one["messages"]) == 120
-        for message in made_one["messages"]:
-            low, high = (60, 300) if message["role"] == "user" else (1_000, 4_000)
-            assert low <= len(message["content"]) <= high, message
-            assert "{" not in message["content"]
-        assert {each["category"] for each in made_one["questions"]} == {"fact", "you-said", "update", "abstention"}
-
-    @each_row("seed", [1, 2, 3])
-    def test_two_people_take_turns(self, seed: int) -> None:
-        made_one = BY_RULE[f"{made.TWO_PEOPLE} {seed}"]
-        assert len(made_one["messages"]) == 300
-        assert len({message["sender_name"] for message in made_one["messages"]}) == 2
-        for _, turns in groupby(made_one["messages"], key=lambda message: message["session"]):
-            assert all(one["sender_name"] != other["sender_name"] for one, other in pairwise(turns))
-        assert not any("{" in message["content"] for message in made_one["messages"])
-        assert {each["category"] for each in made_one["questions"]} == {"fact", "temporal", "abstention"}
-
-
 class TestKnownItems:
     @each_row("name", ALL)
     @each_row("role", ["assistant", "user"])
@@ -125,12 +89,6 @@ class TestKnownItems:
         counts = Counter(each["category"] for each in questions)
         assert counts["known-said"] == (counts["known-bare"] if role == "assistant" else 0)
         assert counts["known-bare"] <= 20
-
-    def test_another_seed_asks_for_other_sentences(self) -> None:
-        messages = BY_HAND["team"]["messages"]
-        one, other = (made.known_items(messages, seed=seed, count=20, roles={"assistant"}) for seed in (1, 2))
-        assert len(one) == len(other) == 40
-        assert one != other
 
     def test_code_short_sentences_and_what_several_messages_say_are_left_out(self) -> None:
         said = "Carry the brass lantern across the frozen courtyard tonight."

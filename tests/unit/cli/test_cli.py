@@ -12,6 +12,7 @@ from typing import Any, cast
 from uuid import UUID
 
 import pytest
+from harness.hits import client_hit
 from harness.rows import each_row
 from harness.waiting import wait_until
 from memorybase_client import Client, models
@@ -80,8 +81,7 @@ class TestCommands:
 
     def test_completion_offers_the_commands(self) -> None:
         asked = {"_MEMORYBASE_COMPLETE": "complete_bash", "COMP_WORDS": "memorybase do", "COMP_CWORD": "1"}
-        result = CliRunner().invoke(cli.app, [], prog_name="memorybase", env=asked)
-        assert result.output.split() == ["doctor"]
+        assert CliRunner().invoke(cli.app, [], prog_name="memorybase", env=asked).output.split() == ["doctor"]
 
     def test_version(self) -> None:
         assert CliRunner().invoke(cli.app, ["--version"]).output.strip() == __version__
@@ -94,24 +94,8 @@ class TestCommands:
 
     def test_search_shows_the_passage_with_a_mark_where_the_message_continues(self) -> None:
         text = "Before. The zebra\nsleeps. Behind."
-        hit = models.Hit(
-            message_id=UUID(int=1),
-            memory_base_id=UUID(int=2),
-            run_id=UUID(int=3),
-            session_id="s",
-            seq=1,
-            role="user",
-            sender_name=None,
-            timestamp=datetime(2026, 3, 2, tzinfo=UTC),
-            score=0.5,
-            pending=False,
-            metadata={},
-            content=text,
-            snippet="The zebra\nsleeps.",
-            snippet_start=8,
-            snippet_end=25,
-        )
-        whole = hit.model_copy(update={"snippet": text, "snippet_start": 0, "snippet_end": len(text)})
+        whole = client_hit(text)
+        hit = client_hit(text, snippet="The zebra\nsleeps.", snippet_start=8, snippet_end=25)
         turn = models.Turn(
             message_id=UUID(int=4),
             run_id=UUID(int=3),
@@ -119,7 +103,7 @@ class TestCommands:
             role="user",
             sender_name="Ada",
             content="What [b]\nsleeps?",
-            timestamp=datetime(2026, 3, 2, tzinfo=UTC),
+            timestamp=whole.timestamp,
         )
         within = whole.model_copy(update={"before": [turn], "after": [turn.model_copy(update={"content": "x" * 200})]})
         table = table_of([hit, whole, within], {(UUID(int=2), "s"): "At the [zoo]"})
@@ -136,32 +120,10 @@ class TestCommands:
         assert next(iter(table.columns[1].cells)) == r"At the \[zoo]"
 
     def test_search_shows_a_dim_line_about_the_other_message_of_a_correction(self) -> None:
-        later, earlier, denied = (
-            models.Hit.model_validate(
-                {
-                    "message_id": UUID(int=1),
-                    "memory_base_id": UUID(int=2),
-                    "run_id": UUID(int=3),
-                    "session_id": "s",
-                    "seq": 1,
-                    "role": "user",
-                    "timestamp": datetime(2026, 3, 2, tzinfo=UTC),
-                    "score": 0.5,
-                    "pending": False,
-                    "metadata": {},
-                    "content": "text",
-                    "snippet": "text",
-                    "snippet_start": 0,
-                    "snippet_end": 4,
-                    side: {"message_id": UUID(int=4), **correction},
-                }
-            )
-            for side, correction in (
-                ("corrects", {"kind": "name", "was": "Ada", "now": "[bo]"}),
-                ("corrected_by", {"kind": "name", "was": "Ada", "now": "[bo]"}),
-                ("corrects", {"kind": "denial", "was": None, "now": None}),
-            )
-        )
+        values, denial = {"kind": "name", "was": "Ada", "now": "[bo]"}, {"kind": "denial", "was": None, "now": None}
+        other = {"message_id": UUID(int=4)}
+        later, earlier = client_hit(corrects=other | values), client_hit(corrected_by=other | values)
+        denied = client_hit(corrects=other | denial)
         assert list(table_of([later, earlier, denied]).columns[-1].cells) == [
             "text\n[dim]Now \\[bo], was Ada[/dim]",
             "text\n[dim]Corrected later: was Ada, now \\[bo][/dim]",
@@ -177,26 +139,7 @@ class TestCommands:
         ],
     )
     def test_search_says_why_a_result_is_first_whatever_its_score(self, fields: dict[str, Any], line: str) -> None:
-        hit = models.Hit.model_validate(
-            {
-                "message_id": UUID(int=1),
-                "memory_base_id": UUID(int=2),
-                "run_id": UUID(int=3),
-                "session_id": "s",
-                "seq": 1,
-                "role": "user",
-                "timestamp": datetime(2026, 3, 2, tzinfo=UTC),
-                "score": 0.01,
-                "pending": False,
-                "metadata": {},
-                "content": "text",
-                "snippet": "text",
-                "snippet_start": 0,
-                "snippet_end": 4,
-                **fields,
-            }
-        )
-        assert list(table_of([hit]).columns[-1].cells) == [f"text\n[dim]{line}[/dim]"]
+        assert list(table_of([client_hit(**fields)]).columns[-1].cells) == [f"text\n[dim]{line}[/dim]"]
 
     def test_a_fact_is_shown_with_when_and_the_number_of_its_messages(self) -> None:
         fact = models.FactHit(
@@ -389,8 +332,7 @@ class TestProgress:
         pipe = io.StringIO()
         with options.progress(Console(file=pipe)) as bar:
             bar.add_task("fitting", total=None)
-            task = bar.add_task("capturing", total=10)
-            bar.advance(task, 3)
+            bar.advance(bar.add_task("capturing", total=10), 3)
             wait_until(lambda: "  capturing: 3 of 10\n" in pipe.getvalue())
             assert "  fitting ...\n" in pipe.getvalue()
 

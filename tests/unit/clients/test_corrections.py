@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from harness.hits import client_hit
 from harness.rows import each_row
 from memorybase_client import models
 from memorybase_client._corrections import correction_metadata, correction_of
@@ -17,24 +17,7 @@ DENIAL = {"message_id": UUID(int=4), "kind": "denial", "was": None, "now": None}
 
 
 def hit(**fields: Any) -> models.Hit:
-    values: dict[str, Any] = {
-        "message_id": UUID(int=1),
-        "memory_base_id": UUID(int=2),
-        "run_id": UUID(int=3),
-        "session_id": "s",
-        "seq": 1,
-        "role": "user",
-        "sender_name": "Anna",
-        "timestamp": datetime(2026, 3, 2, tzinfo=UTC),
-        "score": 0.5,
-        "pending": False,
-        "metadata": {},
-        "content": "It takes 300 ms.",
-        "snippet": "It takes 300 ms.",
-        "snippet_start": 0,
-        "snippet_end": 16,
-    }
-    return models.Hit.model_validate(values | fields)
+    return client_hit("It takes 300 ms.", sender_name="Anna", **fields)
 
 
 @each_row(

@@ -101,14 +101,7 @@ def configured(folder: Path) -> dict[str, Any]:
 
 def event_of(transcript: Path, said: str = "") -> dict[str, Any]:
     named = dict.fromkeys(("turn", "cwd", "project", "branch", "model"), "")
-    return {
-        **named,
-        "agent": "claude-code",
-        "session": "s",
-        "transcript": str(transcript),
-        "said": said,
-        "at": now(),
-    }
+    return {**named, "agent": "claude-code", "session": "s", "transcript": str(transcript), "said": said, "at": now()}
 
 
 def write(transcript: Path, *answers: str) -> None:

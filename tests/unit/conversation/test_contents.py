@@ -126,10 +126,7 @@ def test_files_precede_the_text_and_a_missing_one_becomes_a_stub() -> None:
 # Images
 
 
-@each_row(
-    ("budget", "left"),
-    [(9, "1a 1b 3a 5a"), (3, "1b 3a 5a"), (2, "3a 5a"), (1, "5a"), (0, "")],
-)
+@each_row(("budget", "left"), [(9, "1a 1b 3a 5a"), (3, "1b 3a 5a"), (2, "3a 5a"), (1, "5a"), (0, "")])
 def test_the_newest_images_are_kept_and_no_message_is_dropped(budget: int, left: str) -> None:
     pictures = {"m1": ["1a", "1b"], "m3": ["3a"], "m5": ["5a"]}
     records = [
@@ -221,8 +218,7 @@ def test_an_unfinished_turn_keeps_its_tool_results(clearing: ToolResultClearing,
     ],
 )
 def test_everything_that_is_sent_counts(changed: dict[str, Any], tokens: int) -> None:
-    plain = Record(id="1", seq=1, role="assistant")
-    assert WORDS.count(replace(plain, **changed)) == tokens
+    assert WORDS.count(replace(Record(id="1", seq=1, role="assistant"), **changed)) == tokens
 
 
 @each_row(

@@ -220,8 +220,7 @@ def test_pairs_beyond_the_budget_are_dropped_and_the_summary_before_the_newest_p
 def test_a_summary_of_another_branch_is_not_shown() -> None:
     records = turns(6)
     other = replace(records[2], id="other", seq=13, run_id="r7", parent_id="a1")
-    reply = replace(records[3], id="reply", seq=14, run_id="r7")
-    log = [*records, other, reply]
+    log = [*records, other, replace(records[3], id="reply", seq=14, run_id="r7")]
     branch = thread(log, parents=inferred_parents(log)).rows
 
     memory = shown(branch, replace(FLOWX_5, pairs=1), stored=summary_of(3))

@@ -24,12 +24,7 @@ from memorybase.conversation.summarizers.llm import (
     summarizer_named,
 )
 from memorybase.conversation.view.token_estimate import estimated_tokens
-from memorybase.errors import (
-    EmbeddingFailed,
-    InvalidRequest,
-    SummarizerUnavailable,
-    SummaryRejected,
-)
+from memorybase.errors import EmbeddingFailed, InvalidRequest, SummarizerUnavailable, SummaryRejected
 from memorybase.settings import Settings
 
 KEY = "sk-secret"
@@ -82,9 +77,7 @@ def test_a_short_conversation_is_its_own_extractive_summary_and_is_extended_late
 def test_more_sentences_than_are_compared_at_once_are_summarized_in_steps() -> None:
     many = [Record(id=str(n), seq=n, role="user", content=f"Fact {n} is new. Item {n} too.") for n in range(1, 400)]
 
-    made = extractive(FakeEmbedder(), max_tokens=100).summarize(None, many)
-
-    assert 0 < estimated_tokens(made) <= 100
+    assert 0 < estimated_tokens(extractive(FakeEmbedder(), max_tokens=100).summarize(None, many)) <= 100
 
 
 def test_text_that_the_embedder_rejects_is_left_out() -> None:

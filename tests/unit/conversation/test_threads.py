@@ -12,12 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorybase.conversation import UUID_NIL, Record
-from memorybase.conversation.view.threads import (
-    BROKEN_LINK,
-    CYCLE,
-    inferred_parents,
-    thread,
-)
+from memorybase.conversation.view.threads import BROKEN_LINK, CYCLE, inferred_parents, thread
 from memorybase.errors import NotFound
 
 
@@ -119,9 +114,7 @@ def followed(records: list[Record], leaf_id: str | None = None) -> list[Record]:
 
 def test_a_log_without_parents_is_one_thread() -> None:
     messages = [*run(log("u1 a1"), "r1"), *run(log("u2 a2"), "r2")]
-    line = [replace(message, seq=seq) for seq, message in enumerate(messages)]
-
-    assert ids(followed(line)) == "u1 a1 u2 a2"
+    assert ids(followed([replace(message, seq=seq) for seq, message in enumerate(messages)])) == "u1 a1 u2 a2"
     assert ids(followed(numbered(4))) == "m1 m2 m3 m4"
 
 
@@ -146,9 +139,7 @@ def test_a_regenerated_answer_leaves_out_the_answer_before_it() -> None:
         *run(log("a3"), "r3", "u1"),
         *run(log("u4 a4"), "r4", "a3"),
     ]
-    line = [replace(message, seq=seq) for seq, message in enumerate(messages)]
-
-    assert ids(followed(line)) == "u1 a3 u4 a4"
+    assert ids(followed([replace(message, seq=seq) for seq, message in enumerate(messages)])) == "u1 a3 u4 a4"
 
 
 @each_row(("start", "expected"), [(None, "u1 a1 u2 a2 u3 a3"), ("linked", "u2 a2 u3 a3")])

@@ -200,20 +200,13 @@ def test_max_turns_does_not_count_an_unfinished_turn() -> None:
     assert kept(under_way, Limits(max_turns=0, prune="turn"))[0] == "u3"
 
 
-@each_row(
-    ("limit", "expected"),
-    [(10, "u2"), (29, "u2"), (30, "u2 A2 T2"), (49, "u2 A2 T2"), (50, "u1 a1 u2 A2 T2")],
-)
+@each_row(("limit", "expected"), [(10, "u2"), (29, "u2"), (30, "u2 A2 T2"), (49, "u2 A2 T2"), (50, "u1 a1 u2 A2 T2")])
 def test_the_open_question_is_kept_before_tool_results(limit: int, expected: str) -> None:
-    records = log("u1 a1 u2 A2[t2] T2")
-
-    assert kept(records, Limits(max_tokens=limit, prune="turn")) == (expected, False)
+    assert kept(log("u1 a1 u2 A2[t2] T2"), Limits(max_tokens=limit, prune="turn")) == (expected, False)
 
 
 def test_an_open_question_that_is_too_large_alone_keeps_nothing_and_sets_over() -> None:
-    records = [*log("u1 a1"), record("u2", 3).with_content("100")]
-
-    assert kept(records, Limits(max_tokens=50)) == ("", True)
+    assert kept([*log("u1 a1"), record("u2", 3).with_content("100")], Limits(max_tokens=50)) == ("", True)
 
 
 def test_the_question_is_kept_even_if_nothing_is_left_for_it() -> None:

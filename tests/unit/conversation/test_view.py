@@ -357,8 +357,7 @@ def test_tool_results_are_cleared_before_tokens_are_counted() -> None:
     assert cleared.messages[2] == {"role": "tool", "content": "", "tool_call_id": "t1"}
     assert (cleared.report.tokens_before, cleared.report.tokens_after) == (5050, 60)
     assert shown(view(records, limits=Limits(max_tokens=100))) == "a1 u2 a2"
-    untouched = view(records, clearing=ToolResultClearing(above_tokens=6000))
-    assert untouched.messages[2]["content"] == "5000"
+    assert view(records, clearing=ToolResultClearing(above_tokens=6000)).messages[2]["content"] == "5000"
 
 
 def test_the_report_lists_the_messages_that_alignment_merged() -> None:

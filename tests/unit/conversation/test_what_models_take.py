@@ -85,10 +85,7 @@ def test_a_joined_message_names_all_that_it_stands_for() -> None:
 
 @pytest.mark.parametrize("identity", ["c", ""])
 def test_calls_with_one_id_keep_their_results(identity: str) -> None:
-    for stored in (
-        [called(f"{identity}:1", f"{identity}:2")],
-        [called(f"{identity}:1"), called(f"{identity}:2")],
-    ):
+    for stored in ([called(f"{identity}:1", f"{identity}:2")], [called(f"{identity}:1"), called(f"{identity}:2")]):
         seen = view(asked(), *stored, result(identity, "apples"), result(identity, "pears"), said())
 
         assert refusals(seen.messages) == []
@@ -137,10 +134,7 @@ def test_an_id_may_be_used_again_in_a_later_turn() -> None:
             [{"type": "file", "file": {"file_id": "file-1", "filename": "a.pdf"}}],
         ),
         (asked({"type": "input_file", "file_url": "https://x.org/a.pdf?key=1"}), "[file: a.pdf]"),
-        (
-            asked({"type": "document", "title": "a", "source": {"type": "text", "data": "Long"}}),
-            "a\nLong",
-        ),
+        (asked({"type": "document", "title": "a", "source": {"type": "text", "data": "Long"}}), "a\nLong"),
         (said({"type": "thinking", "thinking": "Hm", "signature": "s"}, {"type": "text", "text": "Hi"}), "Hi"),
         (said({"type": "image_url", "image_url": {"url": "https://x.org/cat.png"}}), "[image: cat.png]"),
         (said({"type": "refusal", "refusal": "No"}), [{"type": "refusal", "refusal": "No"}]),

@@ -49,8 +49,7 @@ def test_a_pooler_gets_no_options() -> None:
 
 
 def test_prepared_statements_can_be_switched_off() -> None:
-    given = arguments(f"{ONE}?pooler=transaction&prepared_statements=off")
-    assert given["prepare_threshold"] is None
+    assert arguments(f"{ONE}?pooler=transaction&prepared_statements=off")["prepare_threshold"] is None
 
 
 @each_row(

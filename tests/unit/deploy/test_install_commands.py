@@ -49,34 +49,3 @@ def texts() -> Iterator[tuple[str, str]]:
 def test_no_text_tells_to_install_memorybase_from_an_index() -> None:
     found = [f"{name}:{line}: {what}" for name, text in texts() for line, what in found_in(text).items()]
     assert not found, "until a release exists, install a folder or a file instead:\n" + "\n".join(found)
-
-
-def test_each_way_to_name_the_index_is_found_and_no_folder_or_file() -> None:
-    wrong = """\
-pip install memorybase
-.venv/bin/python -m pip --quiet install -U 'memorybase[mcp]>=0.1'
-Run `pip install memorybase-server`.
-raise Error("The extra is missing: pip install "
-    f"'memorybase[docs]'")
-["pip", "install", "memorybase-client"]
-{"command": "uvx", "args": ["memorybase-mcp"]}
-uv tool install --python 3.12 memorybase-server
-uvx --from memorybase-client[mcp] memorybase-mcp
-pipx run --spec=memorybase memorybase up
-npm install --save memorybase-client@0.1.0
-npx -y memorybase-client
-| LangGraph | `memorybase[langgraph]` | 11 lines |
-"""
-    lines = {*range(1, len(wrong.splitlines()) + 1)} - {5}  # the fifth is found where its command begins
-    assert lines <= found_in(wrong).keys()
-    right = """\
-pip install '.[mcp]' && memorybase up
-pip install './clients/python[mcp]'
-pip uninstall memorybase
-pip install --no-deps -r requirements-slim.txt memorybase_server-0.1.0-py3-none-any.whl
-uvx --from . memorybase up
-{"command": "uvx", "args": ["--from", "/path/to/clients/python[mcp]", "memorybase-mcp"]}
-npm install ../memorybase/clients/typescript/memorybase-client-0.1.0.tgz
-npm --prefix clients/n8n ci
-"""
-    assert found_in(right) == {}

@@ -78,8 +78,7 @@ def test_every_place_names_the_same_versions_of_python() -> None:
     assert f"not {doctor.SUPPORTED[0]} <= sys.version_info[:2] <= {doctor.SUPPORTED[-1]}" in makefile
     pages = [ROOT / name for name in ("Makefile", "README.md", "docs/tutorial.md", "docs/howto/install.md")]
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
-    named = set(re.findall(r"Python 3\.\d+ to 3\.\d+", text))
-    assert named == {f"Python {oldest} to {newest}"}
+    assert set(re.findall(r"Python 3\.\d+ to 3\.\d+", text)) == {f"Python {oldest} to {newest}"}
 
 
 @pytest.mark.slow

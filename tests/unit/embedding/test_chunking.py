@@ -116,15 +116,13 @@ def test_chunks_end_where_sentences_do() -> None:
 
 
 def test_neighbours_share_text() -> None:
-    text = " ".join(f"w{number}" for number in range(2000))
-    spans = indices(text, words, max_tokens=32, overlap=8)
+    spans = indices(" ".join(f"w{number}" for number in range(2000)), words, max_tokens=32, overlap=8)
     assert len(spans) > CHUNKS_PER_WINDOW
     assert all(start < end for (_, end), (start, _) in pairwise(spans))
 
 
 def test_a_window_leaves_no_short_chunk_behind() -> None:
-    text = " ".join(f"w{number}" for number in range(5000))
-    chunks = split_text(text, words, max_tokens=32, overlap=0)
+    chunks = split_text(" ".join(f"w{number}" for number in range(5000)), words, max_tokens=32, overlap=0)
     assert {len(words(chunk.text)) for chunk in chunks[:-1]} == {32}
 
 

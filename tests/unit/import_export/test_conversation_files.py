@@ -73,8 +73,7 @@ class TestJsonLines:
         assert len(run.messages[0]["id"]) <= ID_LENGTH
 
     def test_a_line_separator_inside_a_string_does_not_end_the_line(self) -> None:
-        text = json.dumps(message(content="one\u2028two"), ensure_ascii=False)
-        (run,) = read_runs(text, namespace="f")
+        (run,) = read_runs(json.dumps(message(content="one\u2028two"), ensure_ascii=False), namespace="f")
         assert contents(run) == ["one\u2028two"]
 
     @each_row(

@@ -34,14 +34,7 @@ ORDERS = ("88120447", "8812-0447", "8812 0447")
 TICKETS = ("FIN-3391", "FIN3391", "fin 3391")
 SPEEDS = ("500 Mbit", "500mbit", "500-Mbit")
 SIZES = ("3x4", "3 x 4", "3\u00d74")
-DATES = (
-    "03.12.2026",
-    "3.12.",
-    "3. Dezember",
-    "2026-12-03",
-    "3 December",
-    "December 3rd",
-)
+DATES = ("03.12.2026", "3.12.", "3. Dezember", "2026-12-03", "3 December", "December 3rd")
 UNAMBIGUOUS = ("25/12/2026", "12/25/2026", "December 25", "25.12.")
 
 

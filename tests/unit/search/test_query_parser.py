@@ -86,21 +86,6 @@ def test_a_query_of_names_only_is_embedded_unchanged(query: str) -> None:
 
 
 @each_row(
-    ("query", "time", "number"),
-    [
-        ("When did she leave?", True, False),
-        ("What year was it?", True, False),
-        ("How long did it take?", True, True),
-        ("How many cats?", False, True),
-        ("the day when it rained", False, False),
-    ],
-)
-def test_questions_for_times_and_numbers_are_recognized(query: str, time: bool, number: bool) -> None:
-    question = asked(query)
-    assert (question.asks_time, question.asks_number) == (time, number)
-
-
-@each_row(
     ("query", "expected"),
     [
         ("boat", True),

@@ -91,6 +91,5 @@ def test_the_reason_of_the_model_is_read_from_readiness() -> None:
 
 def test_a_start_that_takes_long_says_what_it_waits_for_and_goes_on(monkeypatch: Any) -> None:
     monkeypatch.setattr(run, "PROGRESS_SECONDS", 0.0)
-    answers = [not_ready("redis", "worker"), not_ready("worker"), READY]
-    lines = printed(monkeypatch, answers)
+    lines = printed(monkeypatch, [not_ready("redis", "worker"), not_ready("worker"), READY])
     assert [line.rsplit(" (", 1)[0] for line in lines] == ["waiting for redis, worker", "waiting for worker"]

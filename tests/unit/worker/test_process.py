@@ -26,9 +26,7 @@ def test_this_process_is_alive_by_its_own_name(tmp_path: Path) -> None:
 
 
 def test_another_data_directory_is_another_prefix(tmp_path: Path) -> None:
-    prefixes = {process.owner_prefix(Settings(data_dir=tmp_path / name)) for name in ("a", "b")}
-
-    assert len(prefixes) == 2
+    assert len({process.owner_prefix(Settings(data_dir=tmp_path / name)) for name in ("a", "b")}) == 2
 
 
 def test_another_namespace_of_pids_is_another_prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,8 +189,7 @@ def test_memory_is_given_back_only_after_the_process_has_grown() -> None:
 
 
 def test_the_growth_of_this_process_is_measured() -> None:
-    memory = process.FreedMemory()
-    assert memory._resident == pytest.approx(psutil.Process().memory_info().rss, rel=0.5)
+    assert process.FreedMemory()._resident == pytest.approx(psutil.Process().memory_info().rss, rel=0.5)
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="NOT TESTED: other libraries free by themselves")

@@ -273,8 +273,7 @@ class TestRestore:
     def test_a_backup_of_another_version_is_refused(self, backup: Path, name: str, value: object) -> None:
         content = json.loads((backup / NAME).read_text())
         del content["sha256"]
-        written = Manifest(**content | {name: value, "files": Manifest.read(backup).files})
-        written.write(backup)
+        Manifest(**content | {name: value, "files": Manifest.read(backup).files}).write(backup)
         with pytest.raises(errors.InvalidRequest, match=r"(newer|older) than this version|must have the format 1"):
             verify(backup)
 

@@ -84,8 +84,7 @@ def filled(world: World) -> UUID:
 
 
 def edit(world: World, text: str) -> None:
-    message = world.messages()[4]
-    edits.edit_message(world.services, world.user_id, message.id, {"content": text})
+    edits.edit_message(world.services, world.user_id, world.messages()[4].id, {"content": text})
 
 
 def rebuild(world: World, base: UUID) -> None:
@@ -407,8 +406,7 @@ class TestCommand:
         assert "would regenerate" in said.output
         assert "would rebuild" in said.output
         assert "Nothing was changed" in said.output
-        names = {each.ref.name for each in world.services.vectors.list_collections()}
-        assert forgotten in names
+        assert forgotten in {each.ref.name for each in world.services.vectors.list_collections()}
         assert world.jobs(other) == []
 
         said = run(world, monkeypatch, "--apply")

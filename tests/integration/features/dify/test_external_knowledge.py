@@ -43,7 +43,6 @@ def message(text: str, *, role: str = "user", **fields: Any) -> Json:
 @pytest.fixture
 def base(api: Api) -> Json:
     """A memory base of two end users; what Anna says is ingested, what Bob says is pending."""
-    api.flow()
     base = api.memory("Harbour notes", capture="all", threshold=3)
     anna = [
         message("The boat lies at berth 12.", id="m1", timestamp=SENT, metadata={"topic": "boat", "berth": 12}),
@@ -368,16 +367,6 @@ def test_what_is_being_deleted_is_2001(api: Api, base: Json) -> None:
         assert ask(api, knowledge, expect=404)["error_code"] == 2001
 
 
-def test_knowledge_of_another_user_is_2001(api: Api, base: Json) -> None:
-    eve = api.of_user("eve")
-    for knowledge in (base["id"], "Harbour notes", base["flow_id"], "support", "support/anna", f"{base['id']}/anna"):
-        assert ask(eve, knowledge, expect=404)["error_code"] == 2001
-    eve.flow()
-    eve.memory("Harbour notes")
-    for knowledge in ("Harbour notes", "support", "support/anna"):
-        assert ask(eve, knowledge) == {"records": []}
-
-
 BAD_INPUT: list[tuple[Json, str]] = [
     ({"knowledge_id": 7}, "knowledge_id must "),
     ({"knowledge_id": ""}, "knowledge_id must "),
@@ -468,7 +457,6 @@ def test_a_defect_is_500(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_record_says_what_a_later_message_corrects(api: Api) -> None:
-    api.flow()
     api.memory("Plans", capture="all")
     older, newer = "The database plan allows 20 connections.", "The database plan now has 40 connections."
     for number, text in enumerate((older, newer)):

@@ -237,8 +237,7 @@ def test_a_value_that_returned_is_first_and_supersedes_its_first_statement(world
     for number, amount in enumerate(amounts):
         now = "now " if number else ""
         world.say(f"s{number}", user(f"The database plan {now}has {amount} connections."), end_user_id="ada")
-    hits = search(world, base)
-    newest, *others = hits
+    newest, *others = search(world, base)
     assert newest.content == "The database plan now has 20 connections."
     assert (newest.corrected_by, newest.superseded_by) == (None, None)
     assert newest.corrects is not None

@@ -29,7 +29,6 @@ def filled(api: Api, monkeypatch: pytest.MonkeyPatch) -> Api:
     The commands' client reaches this API without a network.
     """
     monkeypatch.setattr(command, "connect", lambda *_: client_of(api))
-    api.flow()
     api.memory(capture="all")
     for n in range(SESSIONS):
         texts = (f"topic{n} is what I decided, and I alone", "yes", "well", "no", f"topic{n} topic{n} topic{n}")

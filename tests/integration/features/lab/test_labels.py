@@ -129,8 +129,7 @@ class TestDeletion:
         home.delete("/sessions", expect=200, flow_id="support", session_id="s")
         assert home.get("/labels")["items"] == []
         home.capture("berth 3", session="t")
-        message = home.get("/messages", flow_id="support", session_id="t")["items"][0]["id"]
-        mark(home, message)
+        mark(home, home.get("/messages", flow_id="support", session_id="t")["items"][0]["id"])
         home.call("DELETE", "/flows/support", expect=(202, 204))
         assert home.get("/labels")["items"] == []
 

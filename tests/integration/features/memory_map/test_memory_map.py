@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 from uuid import UUID, uuid4
@@ -236,17 +235,11 @@ def test_a_deleted_memory_base_leaves_no_map(world: World) -> None:
     assert not compute(world, base)
 
 
-def test_another_user_has_no_such_map(world: World) -> None:
+def test_another_user_reads_no_messages_of_a_map(world: World) -> None:
+    """Calls of the API are tried in test_isolation.py; this one is the page's."""
     base = mapped(world)
-    other = world.new_user()
-    ids = [world.messages()[0].id]
-    for call in (
-        lambda: read.get_map(world.services, other, base, question="berth"),
-        lambda: read.request_map(world.services, other, base),
-        lambda: read.messages_on_map(world.services, other, base, ids),
-    ):
-        with pytest.raises(errors.NotFound):
-            cast("Callable[[], object]", call)()
+    with pytest.raises(errors.NotFound):
+        read.messages_on_map(world.services, world.new_user(), base, [world.messages()[0].id])
 
 
 def test_messages_are_read_by_id_in_that_order_and_only_of_the_map(world: World) -> None:
@@ -262,17 +255,6 @@ def test_messages_are_read_by_id_in_that_order_and_only_of_the_map(world: World)
 
 
 # Losses
-
-
-def test_a_lost_notification_is_repeated_by_the_sweeper(world: World) -> None:
-    base = base_with(world, 30)
-    world.queue.away = True
-    request(world, base)
-    world.queue.away = False
-    assert world.queue.notified[MAP.name] == []
-    assert world.sweep().done["maps"] == 1
-    assert world.queue.drain_task(MAP, lambda each: compute(world, each)) == 1
-    assert get(world, base).state is MapState.READY
 
 
 def test_the_map_of_a_killed_worker_is_computed_by_another(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

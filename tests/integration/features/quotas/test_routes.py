@@ -176,7 +176,6 @@ class TestPage:
 
     def test_home_leads_to_it_from_a_quota_that_is_used_up(self, api: Api) -> None:
         manage.change_user_quotas(api.services, api.user_id, {"messages_per_day": 1})
-        api.flow()
         api.capture("one")
         shown = Page(api).get("/home/problems")
         assert "The quota messages_per_day is used up" in shown

@@ -379,8 +379,7 @@ class TestPasses:
         keep(world, 10)
         days.pass_days(11)
         with world.services.database.transaction() as db:
-            taken = sa.update(Flow).values(retention_due_at=clock.now(db) + passes.LEASE)
-            db.execute(taken)
+            db.execute(sa.update(Flow).values(retention_due_at=clock.now(db) + passes.LEASE))
         assert passes.expire_flows(world.services) == 0
         with monkeypatch.context() as patch:  # it was found before the other sweeper took it
             patch.setattr(expired, "due_flows", lambda *_, **__: [world.flow_id])

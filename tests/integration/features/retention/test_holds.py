@@ -20,7 +20,6 @@ from memorybase import errors
 from memorybase.conversation.history import node_executions
 from memorybase.conversation.memory_use.given import Given, GivenSource, record_given
 from memorybase.conversation.memory_use.record import run_memory
-from memorybase.database import clock
 from memorybase.database.paging import PageRequest
 from memorybase.features.retention import holds, passes
 from memorybase.features.retention.holds import HoldView
@@ -255,17 +254,3 @@ def test_a_hold_is_on_one_thing(world: World, sent: dict[str, Any], field: str) 
     with pytest.raises(errors.InvalidRequest) as refused:
         holds.place_hold(world.services, world.user_id, **given)
     assert refused.value.field == field
-
-
-def test_a_stranger_neither_holds_nor_lifts(world: World) -> None:
-    world.say(S, "one")
-    placed = hold(world, "session")
-    stranger = world.new_user()
-    for given in ({"flow_id": world.flow_id}, {"flow_id": world.flow_id, "session_id": S}):
-        with pytest.raises(errors.NotFound):
-            holds.place_hold(world.services, stranger, **given)
-    with pytest.raises(errors.NotFound):
-        holds.lift_hold(world.services, stranger, placed.id)
-    assert holds.list_holds(world.services, stranger, PageRequest()).items == []
-    with world.services.database.reading() as db:
-        assert placed.placed_at <= clock.now(db)

@@ -65,8 +65,7 @@ def test_a_memory_that_would_forget_more_is_saved_once_that_is_confirmed(api: Ap
     api.work()
     grow_old(api, 40)
     path, form = f"/memories/{base}/settings", {"name": "notes", "threshold": "5", "idle_minutes": "1"}
-    asked = page.post(path, **form, retain_days="30").text
-    assert "2 messages would be forgotten now" in asked
+    assert "2 messages would be forgotten now" in page.post(path, **form, retain_days="30").text
     assert api.get(f"/memories/{base}")["retain_days"] is None
     page.post(path, **form, retain_days="20", confirmed_days="30")  # something else than what was counted
     assert api.get(f"/memories/{base}")["retain_days"] is None

@@ -204,8 +204,7 @@ class TestContext:
         tell(world, NURSE, session="first", end_user=None)
         tell(world, "I'm a pilot.", session="second", end_user=None)
         asked = {"end_user_id": None, "preset": replace(TOKEN_BUFFER, roles=frozenset({"assistant"}))}
-        flow = told(context(world, "Who am I?", session="second", **asked))
-        assert flow == [NURSE, "I'm a pilot."]
+        assert told(context(world, "Who am I?", session="second", **asked)) == [NURSE, "I'm a pilot."]
         alone = RecallOptions(scope="session")
         assert told(context(world, "Who am I?", session="second", recall=alone, **asked)) == ["I'm a pilot."]
         assert told(context(world, "Who am I?", session="unknown", recall=alone, **asked)) == []

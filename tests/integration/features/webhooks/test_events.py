@@ -214,8 +214,7 @@ def test_a_webhook_that_is_deleted_meanwhile_does_not_fail_the_transaction_of_an
 
 
 def test_a_disabled_webhook_gets_no_new_events(world: World) -> None:
-    webhook = subscribe(world)
-    endpoints.change(world.services, world.user_id, webhook.id, {"enabled": False})
+    endpoints.change(world.services, world.user_id, subscribe(world).id, {"enabled": False})
     with world.services.database.transaction() as db:
         assert outbox.record(db, world.user_id, [Event(EventType.JOB_FAILED, {})], clock.now(db)) == 0
     assert rows(world) == []

@@ -47,11 +47,6 @@ def test_a_secret_is_shown_at_creation_and_rotation_only(api: Api) -> None:
     assert "secret" not in api.get(f"/webhooks/{created['id']}")
 
 
-def test_location_leads_to_the_new_webhook(api: Api) -> None:
-    answer = api.call("POST", "/webhooks", json=HOOK, expect=201)
-    assert answer.headers["location"] == f"/v1/webhooks/{answer.json()['id']}"
-
-
 @each_row(
     ("change", "field", "code"),
     [
@@ -76,8 +71,7 @@ def test_an_invalid_webhook_is_refused_by_its_field(
 def test_a_user_has_a_bounded_number_of_webhooks(api: Api) -> None:
     for _ in range(MAX_ENDPOINTS):
         api.post("/webhooks", HOOK, expect=201)
-    error = api.refused("POST", "/webhooks", 422, json=HOOK)
-    assert error["limit"] == MAX_ENDPOINTS
+    assert api.refused("POST", "/webhooks", 422, json=HOOK)["limit"] == MAX_ENDPOINTS
 
 
 def test_a_webhook_is_changed_disabled_and_deleted(api: Api, hook: str) -> None:

@@ -131,8 +131,7 @@ def test_410_disables_a_webhook_and_what_is_pending_waits_until_it_is_enabled(wo
     gone = endpoint_row(world, webhook.id)
     assert (gone.disabled_reason, gone.disabled_at is not None) == ("gone", True)
     assert endpoint_row(world, other.id).disabled_at is None
-    states = [row.state for row in rows(world, webhook.id)]
-    assert set(states) == {"dead", "pending"}
+    assert {row.state for row in rows(world, webhook.id)} == {"dead", "pending"}
     happen(world)
     assert len(rows(world, webhook.id)) == 6  # nothing new
     endpoints.change(world.services, world.user_id, webhook.id, {"enabled": True})

@@ -67,8 +67,7 @@ def test_a_damaged_database_gives_what_comes_before(tmp_path: Path) -> None:
     raw[half : half + 4096] = b"\xff" * 4096
     file.write_bytes(raw)
     report = Report()
-    found = list(read_rows(str(file), Table("message_store", ("id",)), report))
-    assert 0 < len(found) < 2_009
+    assert 0 < len(list(read_rows(str(file), Table("message_store", ("id",)), report))) < 2_009
     assert "could not be read to the end" in str(report.broken)
 
 

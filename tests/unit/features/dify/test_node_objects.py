@@ -248,8 +248,7 @@ def test_different_ids_have_different_keys(tmp_path: Path) -> None:
 
 
 @each_row(
-    ("ids", "field"),
-    [(("", "c", "n"), "app_id"), (("a", None, "n"), "conversation_id"), (("a", "c", None), "node_id")],
+    ("ids", "field"), [(("", "c", "n"), "app_id"), (("a", None, "n"), "conversation_id"), (("a", "c", None), "node_id")]
 )
 def test_a_missing_id_is_refused_because_all_without_it_would_share_a_memory(
     tmp_path: Path, ids: tuple[Any, ...], field: str

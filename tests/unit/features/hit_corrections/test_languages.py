@@ -27,7 +27,7 @@ ALIKE = 0.5  # enough where the later statement tells a change, and not where it
 class Told:
     """What a user says in one language about an amount and about a date, with turns about other things between them.
 
-    `otherwise` are questions about the past, for a comparison or for advice. `other` is a change of something else.
+    `other` is a change of something else.
     """
 
     amount: str
@@ -39,7 +39,6 @@ class Told:
     date_later: str
     when: str
     dates: tuple[str, str]
-    otherwise: tuple[str, ...]
     other: str
     repeated: str  # the first date again, in other words
 
@@ -55,11 +54,6 @@ TOLD = {
         "Die Prüfung in Chemie wurde verschoben, sie ist nun am 24.10.2024.",
         "Wann ist die Prüfung in Chemie?",
         ("17. Oktober", "24.10.2024"),
-        (
-            "Wann sollte die Prüfung in Chemie ursprünglich sein?",
-            "Wie viele Tage liegen zwischen der Prüfung und der Feier?",
-            "Wann hast du gesagt, dass die Prüfung ist?",
-        ),
         "Für die Feier brauche ich jetzt 12 Stühle.",
         "Die Prüfung in Chemie ist jetzt in Raum 3, am 17. Oktober 2024.",
     ),
@@ -73,11 +67,6 @@ TOLD = {
         "L'examen de chimie a été reporté, il est maintenant le 24 octobre.",
         "Quand est l'examen de chimie ?",
         ("17 octobre", "24 octobre"),
-        (
-            "Quand était prévu l'examen de chimie à l'origine ?",
-            "Combien de jours y a-t-il entre l'examen et la fête ?",
-            "Quand est-ce que tu as dit que l'examen de chimie aurait lieu ?",
-        ),
         "Pour la fête il me faut maintenant 12 chaises.",
         "L'examen de chimie est maintenant en salle 3, le 17/10/2024.",
     ),
@@ -91,11 +80,6 @@ TOLD = {
         "El examen de química se ha aplazado, ahora es el 24 de octubre.",
         "¿Cuándo es el examen de química?",
         ("17 de octubre", "24 de octubre"),
-        (
-            "¿Cuándo era originalmente el examen de química?",
-            "¿Cuántos días hay entre el examen y la fiesta?",
-            "¿Cuándo me dijiste que es el examen de química?",
-        ),
         "Para la fiesta necesito ahora 12 sillas.",
         "El examen de química es ahora en el aula 3, el 17/10/2024.",
     ),
@@ -109,11 +93,6 @@ TOLD = {
         "A prova de química foi adiada para 24 de outubro.",
         "Quando é a prova de química?",
         ("17 de outubro", "24 de outubro"),
-        (
-            "Quando seria originalmente a prova de química?",
-            "Quantos dias há entre a prova e a festa?",
-            "Quando você disse que é a prova de química?",
-        ),
         "Para a festa preciso agora de 12 cadeiras.",
         "A prova de química é agora na sala 3, no dia 17/10/2024.",
     ),
@@ -127,11 +106,6 @@ TOLD = {
         "L'esame di chimica è stato rimandato, adesso è il 24 ottobre.",
         "Quando è l'esame di chimica?",
         ("17 ottobre", "24 ottobre"),
-        (
-            "Quando era inizialmente l'esame di chimica?",
-            "Quanti giorni ci sono tra l'esame e la festa?",
-            "Quando mi hai detto che è l'esame di chimica?",
-        ),
         "Per la festa adesso mi servono 12 sedie.",
         "L'esame di chimica adesso è in aula 3, il 17/10/2024.",
     ),
@@ -145,11 +119,6 @@ TOLD = {
         "Het examen scheikunde is verplaatst, het is nu op 24 oktober.",
         "Wanneer is het examen scheikunde?",
         ("17 oktober", "24 oktober"),
-        (
-            "Wanneer was het examen scheikunde oorspronkelijk?",
-            "Hoeveel dagen zitten er tussen het examen en het feest?",
-            "Wanneer heb je gezegd dat het examen scheikunde is?",
-        ),
         "Voor het feest heb ik nu 12 stoelen nodig.",
         "Het examen scheikunde is nu in zaal 3, op 17-10-2024.",
     ),
@@ -163,11 +132,6 @@ TOLD = {
         "Egzamin z chemii został przełożony na 24 października.",
         "Kiedy jest egzamin z chemii?",
         ("17 października", "24 października"),
-        (
-            "Kiedy pierwotnie miał być egzamin z chemii?",
-            "Ile dni jest między egzaminem a imprezą?",
-            "Kiedy powiedziałeś mi, że jest egzamin z chemii?",
-        ),
         "Na imprezę potrzebuję teraz 12 krzeseł.",
         "Egzamin z chemii jest teraz w sali 3, ale dalej 17.10.2024.",
     ),
@@ -181,11 +145,6 @@ TOLD = {
         "Экзамен по химии перенесли, теперь он 24 октября.",
         "Когда экзамен по химии?",
         ("17 октября", "24 октября"),
-        (
-            "Когда изначально должен был быть экзамен по химии?",
-            "Сколько дней между экзаменом и праздником?",
-            "Когда ты сказал, что будет экзамен по химии?",
-        ),
         "На праздник теперь нужно 12 стульев.",
         "Экзамен по химии теперь в аудитории 3, как и было, 17.10.2024.",
     ),
@@ -199,11 +158,6 @@ TOLD = {
         "Kimya sınavı ertelendi, artık 24 Ekim'de.",
         "Kimya sınavı ne zaman?",
         ("17 Ekim", "24 Ekim"),
-        (
-            "Kimya sınavı başta ne zaman olacaktı?",
-            "Sınav ile parti arasında kaç gün var?",
-            "Kimya sınavının ne zaman olduğunu söylemiştin?",
-        ),
         "Parti için artık 12 sandalye lazım.",
         "Kimya sınavı artık 3 numaralı salonda, 17.10.2024 günü.",
     ),
@@ -217,11 +171,6 @@ TOLD = {
         "تم تأجيل امتحان الكيمياء إلى 24 أكتوبر.",
         "متى امتحان الكيمياء؟",
         ("17 أكتوبر", "24 أكتوبر"),
-        (
-            "متى كان امتحان الكيمياء في الأصل؟",
-            "كم يوما بين الامتحان والحفلة؟",
-            "متى قلت إن امتحان الكيمياء سيكون؟",
-        ),
         "الآن أحتاج إلى 12 كرسيا للحفلة.",
         "امتحان الكيمياء الآن في القاعة 3، يوم ١٧ أكتوبر 2024.",
     ),
@@ -235,11 +184,6 @@ TOLD = {
         "रसायन विज्ञान की परीक्षा टल गई है, अब 24 अक्टूबर को होगी।",
         "रसायन विज्ञान की परीक्षा कब है?",
         ("17 अक्टूबर", "24 अक्टूबर"),
-        (
-            "रसायन विज्ञान की परीक्षा मूल रूप से कब थी?",
-            "परीक्षा और पार्टी के बीच कितने दिन हैं?",
-            "आपने कब कहा कि रसायन विज्ञान की परीक्षा है?",
-        ),
         "पार्टी के लिए अब मुझे 12 कुर्सियाँ चाहिए।",
         "रसायन विज्ञान की परीक्षा अब कमरा 3 में है, 17/10/2024 को।",
     ),
@@ -253,11 +197,6 @@ TOLD = {
         "化学考试推迟了，改到10月24号。",
         "化学考试是什么时候？",
         ("10月17日", "10月24号"),
-        (
-            "化学考试最初定在什么时候？",
-            "考试和聚会之间有多少天？",
-            "你说化学考试是什么时候？",
-        ),
         "聚会现在需要12把椅子，买了12张桌子。",
         "化学考试现在改在3号楼，还是2024年10月17日。",
     ),
@@ -271,96 +210,8 @@ TOLD = {
         "化学の試験は延期されて、10月24日になりました。",
         "化学の試験はいつですか？",
         ("10月17日", "10月24日"),
-        (
-            "化学の試験は当初いつでしたか？",
-            "試験とパーティーの間は何日ですか？",
-            "化学の試験がいつだと言いましたか？",
-        ),
         "パーティーには今は椅子が12個必要です。",
         "化学の試験は今は3番教室で、2024年10月17日です。",
-    ),
-}
-
-
-# The later amount supposed, denied and asked; and said, beside a denial or a question.
-UNSAID = {
-    "german": (
-        "Wenn wir das Budget für die Feier auf 1.800 Euro erhöhen würden, wäre das zu viel.",
-        "Das Budget für die Feier wurde doch nicht auf 1.800 Euro erhöht.",
-        "Wurde das Budget für die Feier auf 1.800 Euro erhöht?",
-        "Das habe ich nicht gesagt. Das Budget für die Feier ist nicht mehr 1.500, sondern 1.800 Euro. Ist das gut?",
-    ),
-    "french": (
-        "Si le budget pour la fête était augmenté à 1 800 euros, ce serait trop.",
-        "Le budget pour la fête n'a finalement pas été augmenté à 1 800 euros.",
-        "Est-ce que le budget pour la fête a été augmenté à 1 800 euros ?",
-        "Ne t'inquiète pas. Le budget pour la fête est maintenant de 1 800 euros, ça te va ?",
-    ),
-    "spanish": (
-        "Si el presupuesto para la fiesta subiera a 1.800 euros, sería demasiado.",
-        "El presupuesto para la fiesta no ha subido a 1.800 euros.",
-        "¿El presupuesto para la fiesta ha subido a 1.800 euros?",
-        "No, el presupuesto para la fiesta ya no es de 1.500 sino ahora de 1.800 euros. ¿Está bien?",
-    ),
-    "portuguese": (
-        "Se o orçamento para a festa aumentou para 1.800 reais, é demais.",
-        "O orçamento para a festa não aumentou para 1.800 reais.",
-        "O orçamento para a festa aumentou para 1.800 reais?",
-        "Não, o orçamento para a festa aumentou, agora é de 1.800 reais. Está bem?",
-    ),
-    "italian": (
-        "Se il budget per la festa fosse aumentato a 1.800 euro, sarebbe troppo.",
-        "Il budget per la festa non è stato aumentato a 1.800 euro.",
-        "Il budget per la festa è stato aumentato a 1.800 euro?",
-        "Non dimenticare che il budget per la festa adesso è di 1.800 euro, va bene?",
-    ),
-    "dutch": (
-        "Als het budget voor het feest nu verhoogd wordt naar 1.800 euro, is dat te veel.",
-        "Het budget voor het feest is toch niet verhoogd naar 1.800 euro.",
-        "Is het budget voor het feest verhoogd naar 1.800 euro?",
-        "Vergeet niet dat het budget voor het feest nu 1.800 euro is, goed?",
-    ),
-    "polish": (
-        "Jeśli budżet na imprezę zostanie zwiększony do 1800 złotych, to za dużo.",
-        "Budżet na imprezę nie został zwiększony do 1800 złotych.",
-        "Czy budżet na imprezę został zwiększony do 1800 złotych?",
-        "Nie, budżet na imprezę został zwiększony do 1800 złotych. Czy to dobrze?",
-    ),
-    "russian": (
-        "Если бюджет на праздник увеличили бы до 1800 рублей, было бы много.",
-        "Бюджет на праздник не увеличили до 1800 рублей.",
-        "Бюджет на праздник увеличили до 1800 рублей?",
-        "Нет, бюджет на праздник увеличили до 1800 рублей. Не много ли?",
-    ),
-    "turkish": (
-        "Parti için bütçe 1.800 liraya artırılırsa çok olur.",
-        "Parti için bütçe 1.800 liraya artırılmadı.",
-        "Parti için bütçe 1.800 liraya artırıldı mı?",
-        "Hayır, sorun değil. Parti için bütçe artırıldı, artık 1.800 lira. İyi mi?",
-    ),
-    "arabic": (
-        "إذا تم رفع ميزانية الحفلة إلى ١٨٠٠ دينار فهذا كثير.",
-        "لم يتم رفع ميزانية الحفلة إلى ١٨٠٠ دينار.",
-        "هل تم رفع ميزانية الحفلة إلى ١٨٠٠ دينار؟",
-        "لا تقلق. تم رفع ميزانية الحفلة إلى ١٨٠٠ دينار. هل هذا جيد؟",
-    ),
-    "hindi": (
-        "अगर पार्टी का बजट बढ़ाकर 1,80,000 रुपये कर दिया जाए तो ज़्यादा होगा।",
-        "पार्टी का बजट बढ़ाकर 1,80,000 रुपये नहीं किया गया है।",
-        "क्या पार्टी का बजट बढ़ाकर 1,80,000 रुपये कर दिया गया है?",
-        "चिंता मत करो। पार्टी का बजट बढ़ाकर 1,80,000 रुपये कर दिया गया है। ठीक है?",
-    ),
-    "chinese": (
-        "如果聚会的预算现在提高到1,800元，就太多了。",
-        "聚会的预算现在没有提高到1,800元。",
-        "聚会的预算现在提高到1,800元了吗",
-        "聚会的预算现在不再是1,500元，而是1,800元。不多吧？",
-    ),
-    "japanese": (
-        "もしパーティーの予算が1,800円に増えたら、多すぎます。",
-        "パーティーの予算は1,800円に増えていません。",
-        "パーティーの予算は1,800円に増えましたか",
-        "すみません、パーティーの予算は1,800円に増えました。多くないですか？",
     ),
 }
 
@@ -394,11 +245,6 @@ class TestStatements:
         expected = Correction(0, 3, "date", *told.dates)
         assert found(told.when, told.date, *told.between, told.date_later) == [expected]
 
-    def test_questions_for_both_or_for_advice_are_left_alone(self, language: str) -> None:
-        told = TOLD[language]
-        for query in told.otherwise:
-            assert not sought_by(query, analyzer(DETECT)), query
-
     def test_a_change_of_something_else_corrects_nothing(self, language: str) -> None:
         told = TOLD[language]
         assert found(told.how_many, told.amount, *told.between, told.other) == []
@@ -407,107 +253,19 @@ class TestStatements:
         told = TOLD[language]
         assert found(told.when, told.date, *told.between, told.repeated) == []
 
-    def test_what_is_supposed_denied_or_asked_corrects_nothing(self, language: str) -> None:
-        told, (*unsaid, said) = TOLD[language], UNSAID[language]
-        for text in unsaid:
-            assert found(told.how_many, told.amount, text, likeness=0.8) == [], text
-        assert len(found(told.how_many, told.amount, said, likeness=0.8)) == 1
-
     def test_without_words_for_a_change_two_statements_must_be_more_alike(self, language: str) -> None:
         told = TOLD[language]
         earlier = told.date.replace(told.dates[0], told.dates[1])
         assert found(told.when, told.date, earlier) == []
         assert found(told.when, told.date, earlier, likeness=0.7) == [Correction(0, 1, "date", *told.dates)]
 
-    def test_only_changes_tell_a_change(self, language: str) -> None:
-        told, own = TOLD[language], analyzer(language)
-        for text, tells_change in (
-            (told.amount, False),
-            (told.date, False),
-            (told.amount_later, True),
-            (told.date_later, True),
-            (told.other, True),
-        ):
-            assert [each.tells_change for each in statements(text, own, KINDS)] == [tells_change], text
 
-
-# Questions for the first of several events, for the latest, and for the order of topics.
-SEQUENCES = {
-    "german": (
-        "Wann war ich zum ersten Mal beim Zahnarzt?",
-        "Was war mein letzter Ausflug mit den Kindern?",
-        "In welcher Reihenfolge haben wir über die Themen gesprochen?",
-    ),
-    "french": (
-        "Quelle était ma première visite chez le dentiste ?",
-        "Quand suis-je allé au cinéma la dernière fois ?",
-        "Dans quel ordre avons-nous parlé de ces sujets ?",
-    ),
-    "spanish": (
-        "¿Cuándo fui por primera vez al dentista?",
-        "¿Cuál fue mi última excursión con los niños?",
-        "¿En qué orden hablamos de los temas?",
-    ),
-    "portuguese": (
-        "Quando fui ao dentista pela primeira vez?",
-        "Qual foi a minha última viagem com as crianças?",
-        "Em que ordem falamos sobre os temas?",
-    ),
-    "italian": (
-        "Quando sono andato dal dentista per la prima volta?",
-        "Qual è stata la mia ultima gita con i bambini?",
-        "In che ordine abbiamo parlato di questi temi?",
-    ),
-    "dutch": (
-        "Wanneer was ik voor het eerst bij de tandarts?",
-        "Wat was mijn laatste uitstapje met de kinderen?",
-        "In welke volgorde hebben we over de onderwerpen gesproken?",
-    ),
-    "polish": (
-        "Kiedy byłem po raz pierwszy u dentysty?",
-        "Kiedy byłem ostatnio u dentysty?",
-        "W jakiej kolejności rozmawialiśmy o tych tematach?",
-    ),
-    "russian": (
-        "Когда я впервые был у стоматолога?",
-        "Когда я был у стоматолога последний раз?",
-        "В каком порядке мы говорили об этих темах?",
-    ),
-    "turkish": (
-        "Dişçiye ilk kez ne zaman gittim?",
-        "Dişçiye en son ne zaman gittim?",
-        "Bu konuları hangi sırayla konuştuk?",
-    ),
-    "arabic": ("متى زرت طبيب الأسنان لأول مرة؟", "متى زرت طبيب الأسنان آخر مرة؟", "بأي ترتيب تحدثنا عن هذه المواضيع؟"),
-    "hindi": (
-        "मैं पहली बार दाँत के डॉक्टर के पास कब गया?",
-        "मैं आखिरी बार दाँत के डॉक्टर के पास कब गया?",
-        "हमने इन विषयों पर किस क्रम में बात की?",
-    ),
-    "chinese": ("我第一次看牙医是什么时候？", "我最后一次看牙医是什么时候？", "我们按什么顺序谈到了这些话题？"),
-    "japanese": (
-        "初めて歯医者に行ったのはいつですか？",
-        "最後に歯医者に行ったのはいつですか？",
-        "これらの話題をどんな順番で話しましたか？",
-    ),
-}
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 
 
 def sequence_asked(query: str) -> tuple[bool, bool, bool]:
     question = parse(query, language=DETECT, speakers=(), now=NOW)
     return question.asks_first, question.asks_latest, question.asks_order
-
-
-@each_row("language", TOLD)
-def test_questions_for_first_latest_and_order_are_recognized(language: str) -> None:
-    first, latest, order = SEQUENCES[language]
-    assert [sequence_asked(query) for query in (first, latest, order)] == [
-        (True, False, False),
-        (False, True, False),
-        (False, False, True),
-    ]
-    assert sequence_asked(TOLD[language].how_many) == sequence_asked(TOLD[language].when) == (False, False, False)
 
 
 @each_row(

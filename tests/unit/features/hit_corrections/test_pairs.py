@@ -278,8 +278,7 @@ class TestChanges:
 
     def test_a_change_without_a_value_names_both_sentences(self) -> None:
         older, newer = "I drink black coffee in the morning", "I no longer drink coffee, I have tea in the morning"
-        messages = said(f"{older}.", f"{newer}.")
-        found = corrections("What do I drink in the morning?", messages)
+        found = corrections("What do I drink in the morning?", said(f"{older}.", f"{newer}."))
         assert found == [Correction(0, 1, "statement", older, newer)]
 
     def test_sentences_that_are_not_alike_are_no_change(self) -> None:

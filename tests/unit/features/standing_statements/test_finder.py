@@ -10,42 +10,20 @@ from memorybase.features.standing_statements.finder import MAX_CHARS, MAX_STATEM
 
 INSTRUCTIONS = [
     "Always answer in metric units.",
-    "never use emojis",
     "From now on, answer in German.",
     "Use metric units from now on.",
     "Please don't use emojis in your answers.",
-    "Keep your answers short.",
-    "Be concise.",
-    "In future, please give me the source of each claim.",
     "Whenever I ask for code, add type hints.",
     "You can use emojis again.",
     "Remember that I'm allergic to peanuts.",
-    "I want you to always cite sources.",
-    "Stop apologizing in your answers.",
     "my pronouns are they/them",
-    "Reply in French please",
-    "Don't recommend restaurants with seafood, ever.",
-    "Make sure to always run the tests first.",
-    "Please always double-check dates",
     "Call me Sam.",
-    "please call me Sam",
-    "You can call me Dr. Meyer.",
-    "Always include version numbers when I ask about dependencies.",
-    "Add a summary at the end when I ask about long articles.",
-    "Going forward I'd like your answers to be in bullet points.",
 ]
 PREFERENCES = [
-    "I prefer light frameworks.",
     "I hate mushrooms.",
     "I never eat meat.",
-    "I always use vim.",
     "My favourite color is blue.",
-    "I'd rather get direct feedback than praise.",
-    "I generally prefer morning meetings.",
     "I don't want you to apologize.",
-    "I am vegetarian.",
-    "We prefer PostgreSQL over MySQL.",
-    "I don't drink alcohol.",
 ]
 OF_THE_MOMENT = [
     "Please fix this function.",
@@ -148,10 +126,7 @@ def test_nothing_else_is_found(text: str) -> None:
         ("Thanks! Always show the units. What is 3 m in feet?", ["Always show the units."]),
         ("Can you always answer in Spanish?", ["Can you always answer in Spanish"]),
         ("Could you please use British spelling from now on?", ["Could you please use British spelling from now on"]),
-        (
-            "My preferences:\n- Always use tabs\n- Never use semicolons",
-            ["Always use tabs", "Never use semicolons"],
-        ),
+        ("My preferences:\n- Always use tabs\n- Never use semicolons", ["Always use tabs", "Never use semicolons"]),
         ("Never use emojis.\nNever use emojis.", ["Never use emojis."]),
         # A block of code has an end, after which the person speaks again.
         (

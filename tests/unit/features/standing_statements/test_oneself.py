@@ -1,63 +1,10 @@
-# ruff: noqa: RUF001 - the sentences are in all languages
 """What a user's message tells of its writer, and which sentences replace others."""
 
 from __future__ import annotations
 
 from memorybase.comparison import Relation
 from memorybase.features.standing_statements.oneself import relation, sentences_of
-from memorybase.keyword_index.languages import LANGUAGES
 from tests.harness.rows import each_row
-
-TELLS = {
-    "english": (
-        "I'm a nurse at St. Mary's.",
-        "My daughter is called Ida.",
-        "We live in Turin.",
-        "I'm allergic to nuts.",
-    ),
-    "german": (
-        "Ich bin Krankenpflegerin.",
-        "Meine Tochter heißt Ida.",
-        "Wir wohnen in Turin.",
-        "Ich esse kein Fleisch.",
-    ),
-    "french": (
-        "Je suis infirmière à Lyon.",
-        "Ma fille s'appelle Ida.",
-        "J'habite à Turin.",
-        "Je ne mange pas de viande.",
-    ),
-    "spanish": ("Soy enfermera en Cádiz.", "Mi hija se llama Ida.", "Vivo en Turín.", "Soy alérgica a las nueces."),
-    "portuguese": (
-        "Sou enfermeira no Porto.",
-        "Minha filha se chama Ida.",
-        "Moro em Turim.",
-        "Não como carne, sou vegana.",
-    ),
-    "italian": ("Sono un'infermiera.", "Mia figlia si chiama Ida.", "Abito a Torino.", "Sono allergica alle noci."),
-    "dutch": ("Ik ben verpleegkundige.", "Mijn dochter heet Ida.", "Wij wonen in Turijn.", "Ik eet geen vlees."),
-    "polish": (
-        "Jestem pielęgniarką.",
-        "Moja córka ma na imię Ida.",
-        "Mieszkam w Turynie.",
-        "Jestem uczulona na orzechy.",
-    ),
-    "russian": ("Я живу в Турине.", "Меня зовут Ида.", "Мою дочь зовут Ида.", "У меня аллергия на орехи."),
-    "turkish": ("Ben hemşireyim.", "Kızımın adı Ida, benim kızım.", "Torino'da yaşıyorum.", "Et yemiyorum."),
-    "arabic": ("أنا ممرضة في القاهرة.", "ابنتي اسمها ايدا.", "أسكن في تورينو.", "عندي حساسية من المكسرات."),
-    "hindi": ("मैं नर्स हूँ।", "मेरी बेटी का नाम इडा है।", "मैं दिल्ली में रहती हूँ।", "मुझे मेवों से एलर्जी है।"),
-    "chinese": ("我是护士。", "我女儿叫小雨。", "我住在都灵。", "我对坚果过敏。"),
-    "japanese": ("私は看護師です。", "娘の名前はイダです。", "トリノに住んでいます。", "ナッツアレルギーです。"),
-}
-
-
-def test_the_table_knows_every_language() -> None:
-    assert TELLS.keys() == LANGUAGES.keys()
-
-
-@each_row("text", [text for texts in TELLS.values() for text in texts])
-def test_a_sentence_tells_of_its_writer(text: str) -> None:
-    assert [each.tells for each in sentences_of(text)] == [True]
 
 
 @each_row(
