@@ -211,7 +211,7 @@ CALLS = [
     Call(
         "set_search_weights",
         {
-            "sets": {"default": {"bias": -2.0, "weights": {"keywords": 1.5}}},
+            "sets": {"default": {"bias": -2.0, "weights": {"nearby": 1.5}}},
             "note": "tuned on our questions",
         },
         BASE,
