@@ -60,7 +60,6 @@ _ASKING = re.compile(
 _STANDING_WISH = re.compile(
     r"\b(?:always|never|whenever|from now on|every time|prefer\w*|i'd rather|make sure (?:to|you)|remember to)\b"
 )
-_FIRST_PERSON = re.compile(r"\b(?:i|my|me|mine|we|our|ours|us)\b")
 _CAPITALIZED_INSIDE = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
 _ENDS_IN_QUESTION = re.compile(r"[?\uff1f\u061f][\s\"')\]]*(?:\n|$)")
 
@@ -83,8 +82,6 @@ class Document:
     length: int
     traits: Traits
     label: str  # of the analyzer
-    first_person: int = 0  # words such as I, my, we; 0 outside English
-    capitals: int = 0  # capitalized words inside a sentence, most of them names; 0 outside English
     spoken: str = ""  # the code of its language, if one word alone does not show that language
 
 
@@ -163,8 +160,7 @@ class Analyzer:
         """The stop words that are names in this text: Will, Don."""
         if (word := text.strip().capitalize()) in _ALSO_NAMES.get(self.language, ()):
             return [word.casefold()]
-        inside = _CAPITALIZED_INSIDE.findall(text) if self._is_english else ()
-        return self._names(text, inside)
+        return self._names(text)
 
     def asked(self, text: str, _spoken: Spoken = tuple) -> Asked:
         """A question's terms; `_spoken` reads the codes of the flow's languages."""
@@ -185,11 +181,10 @@ class Analyzer:
 
     def _document(self, text: str, folded: str, words: list[str]) -> Document:
         """`folded`: the text in normal form, folded; `words`: those of it that are no stop words."""
-        inside = _CAPITALIZED_INSIDE.findall(text) if self._is_english else ()
         terms = self.stems(words)
         counts = Counter(terms)
         counted = {term: min(count, MAX_COUNT) for term, count in islice(counts.items(), MAX_TERMS)}
-        for term in self.stems([*self._parts(text, folded), *self._names(text, inside)]):
+        for term in self.stems([*self._parts(text, folded), *self._names(text)]):
             if len(counted) < MAX_TERMS:
                 counted.setdefault(term, 1)
         for term, count in self._plain(folded, words).items():
@@ -197,19 +192,8 @@ class Analyzer:
                 counted[term] = min(count, MAX_COUNT)
         # Names that are stop words are no terms: a message of such a name alone has the length of what finds it.
         length = self._length(folded, terms) or len(counted)
-        if not self._is_english:
-            return Document(counted, length, self._traits(text, folded), self.label, spoken=self._spoken)
-        traits = self._traits(text, folded)
-        if _STANDING_WISH.search(folded):
-            traits |= Traits.STATES_WISH
-        return Document(
-            counted,
-            length,
-            traits,
-            self.label,
-            first_person=min(len(_FIRST_PERSON.findall(folded)), MAX_COUNT),
-            capitals=min(len(inside), MAX_COUNT),
-        )
+        spoken = "" if self._is_english else self._spoken
+        return Document(counted, length, self._traits(text, folded), self.label, spoken)
 
     def stems(self, words: list[str]) -> list[str]:
         """The terms of words."""
@@ -253,10 +237,12 @@ class Analyzer:
             traits |= Traits.TELLS_TIME
         if self.rules.tells_number.search(folded):
             traits |= Traits.TELLS_NUMBER
+        if self._is_english and _STANDING_WISH.search(folded):
+            traits |= Traits.STATES_WISH
         return traits
 
-    def _names(self, text: str, inside: Sequence[str]) -> list[str]:
-        """`inside`: the words of an English text with a capital inside of a sentence."""
+    def _names(self, text: str) -> list[str]:
+        inside = _CAPITALIZED_INSIDE.findall(text) if self._is_english else ()
         also = _ALSO_NAMES.get(self.language, ())
         found = [word for word in dict.fromkeys(inside) if word not in also and word.casefold() in self._stop_words]
         found += [word for word in also if word in text]

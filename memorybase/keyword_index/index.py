@@ -68,12 +68,7 @@ def analyze(services: Services, role: str, content: Any) -> Document:
 
 def columns(document: Document) -> dict[str, int]:
     """The values of a message's row."""
-    return {
-        "terms": document.length,
-        "traits": int(document.traits),
-        "first_person": document.first_person,
-        "capitals": document.capitals,
-    }
+    return {"terms": document.length, "traits": int(document.traits)}
 
 
 def add(db: OrmSession, session: SessionRow, messages: Sequence[tuple[Mapping[str, Any], Document]]) -> None:

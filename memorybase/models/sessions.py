@@ -199,8 +199,9 @@ class Message(Base):
     text_bytes: Mapped[int] = mapped_column(Integer)  # of the text parts; limits the size of jobs
     terms: Mapped[int] = mapped_column(Integer, default=0)  # length for keyword search; 0: not in the index
     traits: Mapped[int] = mapped_column(SmallInteger, default=0)  # keyword_index.analyzer.Traits
-    first_person: Mapped[int] = mapped_column(SmallInteger, default=0)  # words such as I, my, we
-    capitals: Mapped[int] = mapped_column(SmallInteger, default=0)  # capitalized words inside a sentence
+    # Nothing reads these two: the version before does, so a later one drops them.
+    first_person: Mapped[int] = mapped_column(SmallInteger, default=0)
+    capitals: Mapped[int] = mapped_column(SmallInteger, default=0)
     fingerprint: Mapped[bytes] = mapped_column(LargeBinary(32))  # SHA-256 of the content as captured
     timestamp: Mapped[datetime]
     captured_at: Mapped[datetime]

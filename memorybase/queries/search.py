@@ -271,8 +271,6 @@ class Features(NamedTuple):
     sender_name: str | None
     terms: int
     traits: int
-    first_person: int
-    capitals: int
     first_position: int  # of its session
     pinned: bool = False
 
@@ -328,8 +326,6 @@ def select_features(*, metadata: bool) -> sa.Select[Any]:
         Message.sender_name,
         Message.terms,
         Message.traits,
-        Message.first_person,
-        Message.capitals,
         Session.first_position,
         Message.pinned,
     ).join(

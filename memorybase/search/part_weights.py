@@ -13,8 +13,8 @@ from memorybase.search.scoring import Weights
 MAX_FACTOR: Final = 2.0
 # Signals that no part names are of the kind of a message: its length, speaker, dates, times, order.
 SIGNALS_OF: Mapping[str, tuple[str, ...]] = {
-    "meaning": ("dense", "dense_unsure", "match"),
-    "words": ("nearby", "nearby_unsure", "coverage", "keywords", "named"),
+    "meaning": ("dense", "match"),
+    "words": ("nearby", "coverage", "named"),
     "around": ("reply", "topic"),
 }
 KIND = "kind"

@@ -75,7 +75,6 @@ class Question:
     asks_number: bool
     asks_other_side: bool  # what the other side said: "What did you suggest?"
     asks_help: bool  # with something now, so that standing wishes matter; not about what was said before
-    in_first_person: bool  # true outside English, where the signal is unknown
     is_keywords: bool  # up to three words, each a term or a name: no sentence says what is asked
     is_small_talk: bool  # "hi", "thanks a lot": nothing is asked
     is_question: bool  # by its first word in English, or its mark
@@ -143,7 +142,6 @@ def parse(
         asks_number="asks_number" in asks,
         asks_other_side="asks_other_side" in asks,
         asks_help="asks_help" in asks and asks.isdisjoint(("asks_other_side", "asks_to_recall")),
-        in_first_person=not own.rules.asks_in_first_person or "asks_in_first_person" in asks,
         is_keywords=_is_keywords(query, own),
         is_small_talk=_is_small_talk(times.rest if times.periods else query, own),
         is_question=bool(_IS_QUESTION.search(query.casefold())),

@@ -236,7 +236,6 @@ def _folded(candidates: Sequence[Candidate], contents: Contents, top_k: int) -> 
     return list(best.values())[:top_k]
 
 
-def _shape(candidate: Candidate) -> tuple[int, int, float]:
+def _shape(candidate: Candidate) -> tuple[int, float]:
     """The properties that messages with the same text share, as far as they are known without the text."""
-    features = candidate.features
-    return features.terms, features.first_person, round(candidate.coverage, 6)
+    return candidate.features.terms, round(candidate.coverage, 6)

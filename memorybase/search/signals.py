@@ -52,6 +52,7 @@ KNOWN_CHARS, UNKNOWN_CHARS = 3.6, 2.2
 KNOWN_PIECES, UNKNOWN_PIECES = 1.2, 2.0
 SHORTEST = 3  # characters of such a word
 FIRST_WIDE, WIDE = 0x2E80, 2
+MORE_WORDS = 0.7
 
 MIN_NEIGHBOR_WEIGHT = 0.2  # turns with less weight are not read
 STOP_WORD = 0.15  # the weight of a stop word; a name has none, because the signal `speaker` counts it
@@ -93,12 +94,11 @@ class Signals:
 
         A message is as near as its nearest passage, and has the words of one: a long text has some of every question.
         """
-        dense = max(float(self.columns["dense"][index]), cosine)
+        dense = max(float(self.columns["dense"][index]), cosine * self.fluency)
         self.columns["dense"][index] = dense
-        self.columns["dense_unsure"][index] = dense * (1 - self.fluency)
         self.columns["topic"][index] = max(float(self.columns["topic"][index]), dense)
-        self.columns["nearby"][index] = min(self.columns["nearby"][index], weight / self.terms.best_possible)
-        self.columns["nearby_unsure"][index] = self.columns["nearby"][index] * (1 - self.fluency)
+        nearby = weight / self.terms.best_possible * trust_in_words(self.fluency)
+        self.columns["nearby"][index] = min(float(self.columns["nearby"][index]), nearby)
         if self.tokens is not None:
             self.tokens.add(index, vectors)
 
@@ -277,16 +277,12 @@ def _columns(question: Question, words: WordMeasures, candidates: CandidateMatri
     features, lengths, traits, dense = candidates.features, candidates.lengths, candidates.traits, candidates.dense
     is_answer = np.array([message.role == "assistant" for message in features])
     repeats = _repeats(question, words, candidates)
-    coverage = words.covered**3
     return {
-        "dense": dense,
-        "dense_unsure": dense * (1 - fluency),
-        "nearby": words.nearby,
-        "nearby_unsure": words.nearby * (1 - fluency),
-        "topic": _best_in_session(dense * (1 - repeats), features),
+        "dense": dense * fluency,
+        "nearby": words.nearby * trust_in_words(fluency),
+        "topic": _best_in_session(dense * fluency * (1 - repeats), features),
         "reply": words.before * candidates.neighbor_weight(-1) * _ended_in_question(candidates.neighbors(-1)),
-        "coverage": coverage * (1 - shortness(lengths)),
-        "keywords": coverage * question.is_keywords,
+        "coverage": words.covered**3 * np.maximum(1 - shortness(lengths), question.is_keywords),
         "named": words.named * (1 - repeats),
         "long_answer": long(lengths) * is_answer * (not question.asks_other_side),
         "match": np.full(len(features), UNKNOWN_MATCH),
@@ -294,10 +290,14 @@ def _columns(question: Question, words: WordMeasures, candidates: CandidateMatri
         "time": _has_trait(traits, Traits.TELLS_TIME) * question.asks_time,
         "date": np.array([_nearness(question, message) for message in features]),
         "wish": dense * shortness(lengths) * _has_trait(traits, Traits.STATES_WISH) * question.asks_help,
-        "first_person": _first_person(features) * (not question.in_first_person),
         "sequence": _sequence(question, features),
         "says_nothing": repeats,
     }
+
+
+def trust_in_words(fluency: float) -> float:
+    """The factor of words: where the model does not know them, only words count."""
+    return 1 + MORE_WORDS * (1 - fluency)
 
 
 def shortness(lengths: Floats) -> Floats:
@@ -387,11 +387,6 @@ def _opening(features: Sequence[Features]) -> Floats:
     turns = np.array([message.seq - 1 for message in features], dtype=np.float64)
     is_user = np.array([message.role == "user" for message in features])
     values: Floats = np.exp(-turns / OPENING) * is_user
-    return values
-
-
-def _first_person(features: Sequence[Features]) -> Floats:
-    values: Floats = np.log1p(np.array([message.first_person for message in features], dtype=np.float64))
     return values
 
 

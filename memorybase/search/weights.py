@@ -161,10 +161,16 @@ def _as_json(weights: StoredWeights) -> dict[str, Any]:
 
 
 def _read(stored: Mapping[str, Any] | None) -> StoredWeights | None:
-    """None too if all that is left of them are sets that searches no longer use."""
+    """Without sets and signals that searches no longer use; None if nothing is left."""
     if stored is None:
         return None
-    sets = {name: WeightSet(each["bias"], each["weights"]) for name, each in stored["sets"].items() if name in SETS}
+    sets = {
+        name: WeightSet(
+            each["bias"], {signal: weight for signal, weight in each["weights"].items() if signal in SIGNALS}
+        )
+        for name, each in stored["sets"].items()
+        if name in SETS
+    }
     if not sets and stored.get("half_life_days") is None:
         return None
     fitted_at = stored["fitted_at"]

@@ -1,19 +1,13 @@
-"""Shared by the searches of memory bases and of ordinary knowledge bases: bounds, the metadata filter, widening."""
+"""Shared by the searches of memory bases and of ordinary knowledge bases: bounds and the metadata filter."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Mapping
+from typing import Any
 
 from memorybase import errors
 from memorybase.caveats import MAX_QUERY_CHARS
 from memorybase.validation import check_text
-from memorybase.vectors.store import CollectionRef, VectorHit, VectorStore
-
-T = TypeVar("T")
 
 MAX_TOP_K = 100
 MAX_FILTER_KEYS = 20
@@ -53,27 +47,3 @@ def has_metadata(metadata: Mapping[str, Any], required: Mapping[str, Any]) -> bo
 def _is_same_json(left: Any, right: Any) -> bool:
     # In JSON, true is not 1.
     return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
-
-
-def query_until_enough(
-    store: VectorStore,
-    ref: CollectionRef,
-    vector: NDArray[np.float32],
-    attempts: Iterable[tuple[Mapping[str, Any] | None, int]],
-    verify: Callable[[list[VectorHit]], list[T]],
-    *,
-    enough: int,
-    min_score: float,
-    texts: bool,
-) -> list[T]:
-    """Query with each (filter, limit) in turn until `verify` keeps enough hits or no further hit can help.
-
-    Some hits are stale or filtered out afterwards, so each attempt asks for more than the one before.
-    """
-    verified: list[T] = []
-    for where, limit in attempts:
-        hits = store.query(ref, vector, limit, where, texts=texts)
-        verified = verify(hits)
-        if len(verified) >= enough or len(hits) < limit or hits[-1].score < min_score:
-            break
-    return verified

@@ -193,7 +193,7 @@ CALLS = [
     Call("get_activity", parameters={**BASE, "since": TIME, "buckets": 24}),
     Call(
         "set_search_weights",
-        {"sets": {"default": {"bias": -2.0, "weights": {"keywords": 1.5}}}, "note": "tuned on our questions"},
+        {"sets": {"default": {"bias": -2.0, "weights": {"nearby": 1.5}}}, "note": "tuned on our questions"},
         BASE,
     ),
     Call("get_search_weights", parameters=BASE),

@@ -32,7 +32,7 @@ from memorybase.telemetry import get_logger
 from memorybase.validation import check_text
 from memorybase.vectors.chunk_ids import chunk_id, chunk_ids, parse_chunk_id
 from memorybase.vectors.saved import find_saved
-from memorybase.vectors.search import MAX_FETCH, SCORE_DIGITS, has_metadata, query_until_enough
+from memorybase.vectors.search import MAX_FETCH, SCORE_DIGITS, has_metadata
 from memorybase.vectors.store import CollectionRef, VectorHit, VectorRecord
 from memorybase.vectors.verified_writes import write_records
 
@@ -342,16 +342,14 @@ def nearest(
     first = max(FIRST_FETCH, 2 * top_k)
 
     def query_collection(entry: KnowledgeBase) -> list[DocumentHit]:
-        return query_until_enough(
-            services.vectors,
-            _collection(entry),
-            vector,
-            ((None, min(first * FETCH_GROWTH**round_, MAX_FETCH)) for round_ in range(FETCH_ROUNDS)),
-            lambda hits: _verified(services, entry, [hit for hit in hits if hit.score >= min_score], metadata),
-            enough=top_k,
-            min_score=min_score,
-            texts=True,
-        )
+        found: list[DocumentHit] = []
+        for round_ in range(FETCH_ROUNDS):  # some hits are stale or filtered out, so each round asks for more
+            limit = min(first * FETCH_GROWTH**round_, MAX_FETCH)
+            hits = services.vectors.query(_collection(entry), vector, limit)
+            found = _verified(services, entry, [hit for hit in hits if hit.score >= min_score], metadata)
+            if len(found) >= top_k or len(hits) < limit or hits[-1].score < min_score:
+                break
+        return found
 
     try:
         found = query_collection(entry)

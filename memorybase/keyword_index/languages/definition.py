@@ -99,7 +99,6 @@ class Language:
     # What only some languages tell apart. Without a pattern nothing is recognized, or the field named here counts.
     asks_help: str = ""
     asks_to_recall: str = ""
-    asks_in_first_person: str = ""  # without it every question counts as one
     other_side_of_topic: str = ""  # asks_other_side, of a question about a topic
     seeks_date: str = ""  # asks_time, of a value that a later one may correct
     seeks_amount: str = ""  # asks_number, likewise
@@ -191,7 +190,6 @@ class Language:
             "asks_other_side",
             "asks_help",
             "asks_to_recall",
-            "asks_in_first_person",
             "asks_first",
             "asks_latest",
             "asks_order",

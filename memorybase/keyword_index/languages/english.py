@@ -108,7 +108,6 @@ ENGLISH = Language(
     r"|(?:call me|my name|remember|keep in mind|always|never|from now on|prefer\w*|allergic|allergy)",
     lasting_names=rf"(?i:i'm|i am|we're|we are) (?i:{_ADVERBS})[A-Z].*",
     first_person=r"i|me|my|mine|myself|we|us|our|ours",
-    asks_in_first_person=r"i|my|me|we|our",
     asks_other_side=r"(?:did|have|had|were) you"
     r"|(?<!can )(?<!could )(?<!would )(?<!will )(?<!please )you (?:recommend|suggest|said|told|mention|gave|explain"
     r"|list|provid|propos|advis|offer|show|describ|wrote)\w*",

@@ -28,6 +28,7 @@ from memorybase.search.bands import MIN_SCORE
 from memorybase.search.hits import Hit
 from memorybase.search.request import SearchRequest
 from memorybase.search.scoring import ENOUGH_EVIDENCE, EVIDENT, SIGNALS
+from memorybase.search.signals import MORE_WORDS
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 from memorybase.vectors.store import CollectionRef, VectorHit
@@ -279,6 +280,8 @@ class TestSignals:
         assert by_words.parts is not None
         total = by_words.parts["bias"] + sum(each["share"] for each in by_words.parts["signals"].values())
         assert by_words.parts["evidence"] is None
+        assert signal(by_words, "dense") == 0, "no model knows a word, so words count more"
+        assert signal(by_words, "nearby") == pytest.approx((1 + MORE_WORDS) * signal(hit, "nearby"), abs=1e-5)
         assert by_words.score == pytest.approx(1 / (1 + math.exp(-total)), abs=1e-4)
 
     def test_messages_of_a_named_speaker_come_first(self, world: World) -> None:

@@ -12,14 +12,13 @@ from harness.world import World
 
 from memorybase.queries.ownership import require_memory_base
 from memorybase.search.scoring import DEFAULT, SETS
-from memorybase.search.weights import StoredWeights, get_weights, set_weights
+from memorybase.search.weights import StoredWeights, WeightSet, get_weights, set_weights
 from memorybase.settings import Settings
 
 Json = dict[str, Any]
 
 SET = DEFAULT.name
-# With these only the first person matters.
-PERSONAL: Json = {"sets": {name: {"bias": -1.0, "weights": {"first_person": 3.0}} for name in SETS}}
+WORDS_ALONE: Json = {"sets": {name: {"bias": -1.0, "weights": {"nearby": 3.0}} for name in SETS}}
 DENSE: Json = {"sets": {SET: {"bias": -2.0, "weights": {"dense": 4.0}}}, "questions": 40, "note": "by hand"}
 DEFAULT_SETS = {name: {"bias": each.bias, "weights": dict(each.of)} for name, each in SETS.items()}
 
@@ -66,20 +65,20 @@ class TestStored:
     def test_set_undone_and_taken_away(self, home: Api, base: str) -> None:
         path = f"/memories/{base}/weights"
         assert home.get(path) == {"defaults": DEFAULT_SETS, "stored": None, "previous": None}
-        assert put(home, base, PERSONAL) == {"defaults": DEFAULT_SETS, "stored": of(PERSONAL), "previous": None}
+        assert put(home, base, WORDS_ALONE) == {"defaults": DEFAULT_SETS, "stored": of(WORDS_ALONE), "previous": None}
         fitted = DENSE | {"fitted_at": "2026-01-02T03:04:05Z"}
         put(home, base, fitted)
-        assert home.get(path) == {"defaults": DEFAULT_SETS, "stored": of(fitted), "previous": of(PERSONAL)}
+        assert home.get(path) == {"defaults": DEFAULT_SETS, "stored": of(fitted), "previous": of(WORDS_ALONE)}
         put(home, base, home.get(path)["previous"])
-        assert home.get(path) == {"defaults": DEFAULT_SETS, "stored": of(PERSONAL), "previous": of(fitted)}
+        assert home.get(path) == {"defaults": DEFAULT_SETS, "stored": of(WORDS_ALONE), "previous": of(fitted)}
         home.delete(path)
-        assert home.get(path) == {"defaults": DEFAULT_SETS, "stored": None, "previous": of(PERSONAL)}
+        assert home.get(path) == {"defaults": DEFAULT_SETS, "stored": None, "previous": of(WORDS_ALONE)}
 
     def test_a_call_can_be_repeated(self, home: Api, base: str) -> None:
         path = f"/memories/{base}/weights"
-        for body in (PERSONAL, DENSE, DENSE):
+        for body in (WORDS_ALONE, DENSE, DENSE):
             put(home, base, body)
-        assert home.get(path)["previous"] == of(PERSONAL)
+        assert home.get(path)["previous"] == of(WORDS_ALONE)
         for _ in range(2):
             home.delete(path)
         assert home.get(path)["previous"] == of(DENSE)
@@ -107,6 +106,16 @@ class TestStored:
         content = '{"sets": {"default": {"bias": NaN, "weights": {}}}}'
         api.refused("PUT", f"/memories/{base}/weights", 422, content=content)
 
+    def test_signals_that_searches_no_longer_use_have_no_weight(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        old = {"sets": {SET: {"bias": 1.0, "weights": {"first_person": 1.0, "dense": 2.0}}}, "fitted_at": None}
+        with world.services.database.transaction() as db:
+            row = require_memory_base(db, world.user_id, base, lock=True)
+            row.search_weights = old | {"questions": None, "note": None}
+        view = get_weights(world.services, world.user_id, base)
+        assert view.stored == StoredWeights({SET: WeightSet(1.0, {"dense": 2.0})})
+        set_weights(world.services, world.user_id, base, view.stored)  # what was read can be stored again
+
     def test_sets_that_searches_no_longer_use_are_not_stored_ones(self, world: World) -> None:
         base = world.new_base(threshold=1)
         old = {"sets": {"with_token_vectors": {"bias": 1.0, "weights": {"capitals": 1.0}}}, "fitted_at": None}
@@ -132,13 +141,13 @@ class TestUsed:
     def test_a_search_uses_them_at_once_and_says_so(self, home: Api, base: str, mode: str) -> None:
         before = explained(home, base, mode=mode)
         assert {hit["parts"]["weights"] for hit in before} == {"default"}
-        put(home, base, PERSONAL)
+        put(home, base, WORDS_ALONE)
         after = explained(home, base, mode=mode)
         assert {hit["parts"]["weights"] for hit in after} == {"tuned"}
         assert {hit["message_id"] for hit in after} == {hit["message_id"] for hit in before}
         for hit in after:
-            shares = {name: each["share"] for name, each in hit["parts"]["signals"].items() if each["share"]}
-            assert shares == ({"first_person": 2.079442} if "we saw" in hit["content"] else {})  # 3 log 2
+            for name, each in hit["parts"]["signals"].items():
+                assert each["share"] == pytest.approx(3 * each["value"] if name == "nearby" else 0, abs=1e-5)
         assert explained(home, base, mode=mode, default_weights=True) == before
         home.delete(f"/memories/{base}/weights")
         assert explained(home, base, mode=mode) == before
@@ -151,7 +160,7 @@ class TestUsed:
 
     def test_dense_has_no_weights(self, home: Api, base: str) -> None:
         before = explained(home, base, mode="dense")
-        put(home, base, PERSONAL)
+        put(home, base, WORDS_ALONE)
         assert explained(home, base, mode="dense") == before
         assert "weights" not in before[0]["parts"]
 

@@ -176,21 +176,19 @@ def test_any_date_is_parsed(day: int, month: str, year: str) -> None:
 
 
 @each_row(
-    ("query", "other_side", "help_", "first_person"),
+    ("query", "other_side", "help_"),
     [
-        ("What did you suggest about the boat?", True, False, False),
-        ("Which library have you chosen?", True, False, False),
-        ("the list you gave me", True, False, True),
-        ("Can you recommend a restaurant?", False, True, False),
-        ("How should I name the branch?", False, True, True),
-        ("I\u2019m looking for a dentist", False, True, True),
-        ("Can you list the order in which I met them?", False, False, True),
-        ("When did I say that?", False, False, True),
-        ("Where does Ada live?", False, False, False),
+        ("What did you suggest about the boat?", True, False),
+        ("Which library have you chosen?", True, False),
+        ("the list you gave me", True, False),
+        ("Can you recommend a restaurant?", False, True),
+        ("How should I name the branch?", False, True),
+        ("I\u2019m looking for a dentist", False, True),
+        ("Can you list the order in which I met them?", False, False),
+        ("When did I say that?", False, False),
+        ("Where does Ada live?", False, False),
     ],
 )
-def test_other_side_help_and_first_person_are_recognized(
-    query: str, other_side: bool, help_: bool, first_person: bool
-) -> None:
+def test_other_side_and_help_are_recognized(query: str, other_side: bool, help_: bool) -> None:
     question = asked(query)
-    assert (question.asks_other_side, question.asks_help, question.in_first_person) == (other_side, help_, first_person)
+    assert (question.asks_other_side, question.asks_help) == (other_side, help_)

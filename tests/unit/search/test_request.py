@@ -54,8 +54,6 @@ def features(**changes: Any) -> Features:
         "sender_name": None,
         "terms": 3,
         "traits": 0,
-        "first_person": 0,
-        "capitals": 0,
         "first_position": 0,
     }
     return Features(**known | changes)

@@ -55,19 +55,17 @@ def test_without_tokens_the_model_counts_as_fluent() -> None:
 def test_a_long_message_is_as_near_as_its_nearest_passage_and_has_its_words_alone() -> None:
     added: list[tuple[int, bytes]] = []
     matched: Any = SimpleNamespace(add=lambda *each: added.append(each), matches=lambda: np.array([0.5, 0.9, 0.7]))
-    columns = {"dense": np.array([0.2, 0.6, 0.3]), "dense_unsure": np.array([0.05, 0.15, 0.075])}
-    columns |= {"topic": np.array([0.2, 0.6, 0.6])}
-    columns |= {"nearby": np.array([0.9, 0.1, 0.5]), "nearby_unsure": np.array([0.225, 0.025, 0.125])}
+    columns = {"dense": np.array([0.2, 0.6, 0.3]), "topic": np.array([0.2, 0.6, 0.6])}
+    columns |= {"nearby": np.array([0.9, 0.1, 0.5])}
     terms: Any = SimpleNamespace(best_possible=2.0)
     unknown = np.full(3, np.inf)
     signals = Signals(columns, np.zeros(3), unknown, 0.75, (), terms, np.arange(3), np.ones(3, bool), tokens=matched)
     signals.add_passage(0, 0.8, 0.8, b"one")
     signals.add_passage(1, 0.6, 0.4, b"two")
     signals.update_matches()
-    assert signals.columns["dense"].tolist() == [0.8, 0.6, 0.3]
-    assert signals.columns["dense_unsure"] == pytest.approx([0.2, 0.15, 0.075])
-    assert signals.columns["topic"].tolist() == [0.8, 0.6, 0.6]
-    assert signals.columns["nearby"].tolist() == [0.4, 0.1, 0.5]
-    assert signals.columns["nearby_unsure"] == pytest.approx([0.1, 0.025, 0.125])
+    # The model knows three quarters of the question, so words count more.
+    assert signals.columns["dense"] == pytest.approx([0.6, 0.6, 0.3])
+    assert signals.columns["topic"] == pytest.approx([0.6, 0.6, 0.6])
+    assert signals.columns["nearby"] == pytest.approx([0.4 * 1.175, 0.1, 0.5])
     assert signals.columns["match"].tolist() == [0.5, 0.9, 0.7]
     assert added == [(0, b"one"), (1, b"two")]
