@@ -7,7 +7,6 @@ then free again, and ends with its parent. The target appears atomically.
 from __future__ import annotations
 
 import _thread
-import fcntl
 import os
 import shutil
 import sys
@@ -17,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from memorybase import file_lock
 from memorybase.embedding import bert, torch_export
 from memorybase.embedding.exported import REFUSED, TOKENIZER_FILE
 from memorybase.embedding.quantize import quantize_model
@@ -56,7 +56,7 @@ def _end_with_parent() -> None:
 def _lock(target: Path) -> Iterator[None]:
     """Lock the target against other exporting processes; the lock ends with its process."""
     with target.with_name(f"{target.name}.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        file_lock.take(file.fileno())
         yield
 
 
