@@ -17,10 +17,9 @@ from harness import RedisServer, wait_until
 
 from memorybase.conversation.session_memory.summaries import SUMMARIZE
 from memorybase.features.dify.deletion import CLEAN_UP_TASK
-from memorybase.services import JobMessage
+from memorybase.services import INGEST, JobMessage
 from memorybase.settings import Settings
 from worker.queue import (
-    INGEST_TASK,
     PAUSE_SECONDS,
     QUEUE,
     TIMEOUT_SECONDS,
@@ -89,7 +88,7 @@ def test_a_notification_carries_the_job_message_as_json(
 
     message = json.loads(client.lindex(QUEUE, 0))
     assert message["content-type"] == "application/json"
-    assert message["headers"]["task"] == INGEST_TASK
+    assert message["headers"]["task"] == INGEST.name
 
 
 def test_a_notification_for_a_summary_carries_its_id(
