@@ -30,6 +30,7 @@ from api.request_metrics import RequestMetrics
 from api.routes import OF_FEATURES, ROUTERS
 from api.security_headers import SecurityHeaders
 from memorybase import __version__, errors, telemetry, tracing
+from memorybase.foreground import Foreground
 from memorybase.operations import embedding_usage, exposition
 from memorybase.services import Services
 from memorybase.settings import Settings
@@ -73,7 +74,7 @@ def create_app(services: Services | None = None, *, monotonic: Callable[[], floa
     app.state.ending = False
     app.state.connections_bounded = False
     app.state.gate = Gate(settings, clock=monotonic)
-    app.state.admission = Admission()
+    app.state.admission = Admission(services.state.of(Foreground) if services else None)
     app.state.watched = waiting.Watched(lambda: app.state.services, lambda: bool(app.state.ending))
     app.state.exposition = exposition.Exposition()
     failures.install(app)
@@ -90,7 +91,11 @@ def create_app(services: Services | None = None, *, monotonic: Callable[[], floa
 @cache
 def application() -> FastAPI:
     """The application of this process, with the web page, for `uvicorn --factory api.app:application`."""
-    app = create_app()
+    return with_page(create_app())
+
+
+def with_page(app: FastAPI) -> FastAPI:
+    """The application with the web page, unless that is off."""
     if app.state.settings.web:
         # Imported here, so that api.openapi does not load the pages.
         from api.web import site
@@ -147,7 +152,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         if not app.state.connections_bounded:
             log.warning("connections_unbounded", reason="not started with python -m api")
         app.state.services = wiring.build(app.state.settings, role="api")
-        _prepare(app)
+        build_routes(app)
         wiring.freeze_loaded_objects()
     app.state.services.embedders.prepare()
     _share_the_interpreter(app)
@@ -161,7 +166,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.services.database.dispose()
 
 
-def _prepare(app: FastAPI) -> None:
+def build_routes(app: FastAPI) -> None:
     """FastAPI builds each route on its first match. Build all now: together they would delay the first requests by
     half a second."""
     nowhere = {"type": "http", "method": "GET", "path": "/\0", "root_path": "", "headers": []}

@@ -187,6 +187,9 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
         "redis://127.0.0.1:6379/0",
         description="Redis: session locks and task broker. One server, or the sentinels of several.",
     )
+    one_process: bool = Field(
+        False, description="`memorybase up` runs one process, without Redis and without a Chroma server."
+    )
     broker_url: str = Field("", description="Task broker: RabbitMQ, or another Redis; empty: redis_url.")
     vector_store: VectorStoreName = Field(
         "chroma", description="Vector store of new memory bases, generations and knowledge bases."
@@ -530,6 +533,12 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
             return self.model_dir or user_directory("XDG_CACHE_HOME", Path("~/.cache")) / "memorybase" / "models"
         except RuntimeError:
             return self.data_dir / "models"
+
+    def prepare_this_process(self) -> None:
+        """Set for this process what its libraries read when they are loaded, as for children."""
+        environment = self.child_environment()
+        names = ("OMP_WAIT_POLICY", "OPENBLAS_NUM_THREADS", "TOKENIZERS_PARALLELISM", "ANONYMIZED_TELEMETRY")
+        os.environ.update({name: environment[name] for name in names})
 
     def child_environment(self, changes: Mapping[str, Any] | None = None) -> dict[str, str]:
         """Environment of a child process: this one, with every setting explicit, then the changes."""

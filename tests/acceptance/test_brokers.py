@@ -27,8 +27,8 @@ from memorybase import wiring
 from memorybase.cli import doctor
 from memorybase.features.dify.deletion import CLEAN_UP_TASK
 from memorybase.features.memory_map.job import MAP
-from memorybase.locks import RedisSessionLocks
 from memorybase.operations import health
+from memorybase.redis_locks import RedisSessionLocks
 from memorybase.settings import Settings
 from worker.queue import INGEST_TASK, QUEUE, TIMEOUT_SECONDS, CeleryQueue
 
