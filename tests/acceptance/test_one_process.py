@@ -69,7 +69,7 @@ def test_the_forms_take_turns_on_one_directory_and_exclude_each_other(own: Embed
         assert refused.returncode == 1
         assert f"(process {own.pid}) as `memorybase up --one-process` since 2" in refused.stderr + refused.stdout
         assert own.url in refused.stderr + refused.stdout
-    assert f"one process {own.pid}" in run_memorybase("status", "--data-dir", str(own.data)).stdout
+    assert f"one process {own.pid}" in run_memorybase("status", "--data-dir", str(own.data), "--key", KEY).stdout
     assert "checks passed" in run_memorybase("doctor", "--data-dir", str(own.data)).stdout
 
     own.stop()
