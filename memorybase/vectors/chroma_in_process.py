@@ -18,10 +18,11 @@ from memorybase.vectors.chroma import ChromaStore, error_of, load_client
 if TYPE_CHECKING:
     from chromadb.api import ServerAPI
 
-# Chroma keeps the interpreter while it writes, and requests wait: a millisecond for each record, and 3 ms for a call.
-WRITE_BATCH = 20
 CLOSE_SECONDS, CLOSE_POLL_SECONDS = 5.0, 0.02
-GAP_SECONDS = 0.1  # that a write waits at most until no request is in progress
+# Chroma keeps the interpreter while it writes, and requests wait: for its commit, which takes longest, and for each
+# record. With 20 records half of the captures beside ingestion take as long, but the slowest twice as long.
+WRITE_BATCH = 50
+GAP_SECONDS = 1.0  # that a write waits at most until no request is in progress
 
 
 class InProcessChroma(ChromaStore):
