@@ -81,13 +81,14 @@ def _umask() -> int:
 
 def _sync(folder: Path) -> None:
     """Sync before the rename, so that a power cut leaves no partial model under the final name."""
-    for path in (*folder.glob("*"), folder):
-        if path.is_file() or path == folder:
-            handle = os.open(path, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
+    is_posix = os.name == "posix"  # Windows opens no folder, and syncs only what may be written
+    files = [path for path in folder.glob("*") if path.is_file()]
+    for path in (*files, folder) if is_posix else files:
+        handle = os.open(path, os.O_RDONLY if is_posix else os.O_RDWR)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def export_model(source: Path, folder: Path) -> None:

@@ -289,7 +289,8 @@ def port_is_free(host: str, port: int) -> bool:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         with socket.socket(family, kind, protocol) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if os.name == "posix":  # on Windows it would share the port with whoever has it
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except socket.gaierror as exc:
         raise errors.EnvironmentFailure(f"The host {host} is unknown: {exc.strerror}.") from exc
