@@ -19,6 +19,7 @@ from fastapi import FastAPI, Request
 from fastapi.concurrency import run_in_threadpool
 
 from api import failures
+from memorybase.foreground import Foreground
 
 Result = TypeVar("Result")
 
@@ -45,6 +46,7 @@ SLOTS = {
     Work.COMPARE: 1,
     Work.KEY: 4,
 }
+AWAITED = {Work.CAPTURE, Work.CHANGE, Work.READ, Work.SEARCH}  # a caller waits for a moment
 MAX_WAITS = 2_000  # event streams and long polls
 WAIT_SECONDS = 5.0  # of a request for its turn; then 503
 
@@ -90,7 +92,8 @@ class Bulkhead:
 class Admission:
     """The bulkheads of this process."""
 
-    def __init__(self) -> None:
+    def __init__(self, foreground: Foreground | None = None) -> None:
+        self._foreground = foreground or Foreground()
         self.threads = sum(SLOTS.values())
         self._bulkheads = {work: Bulkhead(work, each, WAIT_SECONDS) for work, each in SLOTS.items()}
         self._turns: dict[UUID, Bulkhead] = {}
@@ -108,6 +111,8 @@ class Admission:
                 turn = self._turns.setdefault(key, Bulkhead(work, 1, self._seconds))
                 await held.enter_async_context(turn.admitted())
             await held.enter_async_context(self[work].admitted())
+            if work in AWAITED:
+                held.enter_context(self._foreground)
             yield
 
     def key_check(self, work: Work) -> Bulkhead:

@@ -29,6 +29,7 @@ from api.proxy_user import ProxyUser
 from api.request_metrics import RequestMetrics
 from api.routes import OF_FEATURES, ROUTERS
 from memorybase import __version__, errors, telemetry, tracing
+from memorybase.foreground import Foreground
 from memorybase.operations import embedding_usage, exposition
 from memorybase.services import Services
 from memorybase.settings import Settings
@@ -72,7 +73,7 @@ def create_app(services: Services | None = None, *, monotonic: Callable[[], floa
     app.state.ending = False
     app.state.connections_bounded = False
     app.state.gate = Gate(settings, clock=monotonic)
-    app.state.admission = Admission()
+    app.state.admission = Admission(services.state.of(Foreground) if services else None)
     app.state.watched = {}  # api.waiting.polls_of
     app.state.exposition = exposition.Exposition()
     failures.install(app)
@@ -89,7 +90,11 @@ def create_app(services: Services | None = None, *, monotonic: Callable[[], floa
 @cache
 def application() -> FastAPI:
     """The application of this process, with the web page, for `uvicorn --factory api.app:application`."""
-    app = create_app()
+    return with_page(create_app())
+
+
+def with_page(app: FastAPI) -> FastAPI:
+    """The application with the web page, unless that is off."""
     if app.state.settings.web:
         # Imported here, so that api.openapi does not load the pages.
         from api.web import site
@@ -145,7 +150,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         if not app.state.connections_bounded:
             log.warning("connections_unbounded", reason="not started with python -m api")
         app.state.services = wiring.build(app.state.settings, role="api")
-        _prepare(app)
+        build_routes(app)
         wiring.freeze_loaded_objects()
     app.state.services.embedders.prepare()
     _share_the_interpreter(app)
@@ -158,7 +163,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.services.database.dispose()
 
 
-def _prepare(app: FastAPI) -> None:
+def build_routes(app: FastAPI) -> None:
     """FastAPI builds each route on its first match. Build all now: together they would delay the first requests by
     half a second."""
     nowhere = {"type": "http", "method": "GET", "path": "/\0", "root_path": "", "headers": []}

@@ -11,6 +11,7 @@ from typing import cast
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.config import LOGGING_CONFIG
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from api.app import application
@@ -37,10 +38,16 @@ log = get_logger(__name__)
 
 
 def serve(host: str, port: int, root_path: str = "") -> None:
-    """Serve the API until SIGTERM or SIGINT."""
+    """Serve the API as this process until SIGTERM or SIGINT."""
     app = application()
-    settings: Settings = app.state.settings
-    telemetry.configure(settings)
+    telemetry.configure(app.state.settings)
+    if not serve_app(app, host, port, root_path):
+        sys.exit(EXIT_STARTUP)
+
+
+def serve_app(app: FastAPI, host: str, port: int, root_path: str = "", *, has_own_log: bool = True) -> bool:
+    """Serve it until SIGTERM or SIGINT. Returns whether it has started. Without an own log of the server, its lines go
+    where all others go."""
     app.state.connections_bounded = True
     spare_the_collector()
     config = uvicorn.Config(
@@ -55,12 +62,12 @@ def serve(host: str, port: int, root_path: str = "") -> None:
         proxy_headers=False,  # the application trusts the setting trusted_proxies
         server_header=False,
         access_log=False,
+        log_config=LOGGING_CONFIG if has_own_log else None,
     )
     server = Server(config)
     with contextlib.suppress(KeyboardInterrupt):
         server.run()
-    if not server.started:
-        sys.exit(EXIT_STARTUP)
+    return server.started
 
 
 class Server(uvicorn.Server):

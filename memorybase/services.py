@@ -59,6 +59,9 @@ class Task:
     argument: str = ""
 
 
+INGEST = Task("memorybase.ingest")  # with the whole of a JobMessage instead of an id
+
+
 class IngestionQueue(Protocol):
     """Notifies workers. The job row is the source of truth, so a notification may be lost or repeated."""
 

@@ -187,6 +187,9 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
         "redis://127.0.0.1:6379/0",
         description="Redis: session locks and task broker. One server, or the sentinels of several.",
     )
+    one_process: bool = Field(
+        False, description="`memorybase up` runs one process, without Redis and without a Chroma server."
+    )
     broker_url: str = Field("", description="Task broker: RabbitMQ, or another Redis; empty: redis_url.")
     vector_store: VectorStoreName = Field(
         "chroma", description="Vector store of new memory bases, generations and knowledge bases."
@@ -531,6 +534,12 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
         except RuntimeError:
             return self.data_dir / "models"
 
+    def prepare_this_process(self) -> None:
+        """Set for this process what its libraries read when they are loaded, as for children."""
+        environment = self.child_environment()
+        names = ("OMP_WAIT_POLICY", "OPENBLAS_NUM_THREADS", "TOKENIZERS_PARALLELISM", "ANONYMIZED_TELEMETRY")
+        os.environ.update({name: environment[name] for name in names})
+
     def child_environment(self, changes: Mapping[str, Any] | None = None) -> dict[str, str]:
         """Environment of a child process: this one, with every setting explicit, then the changes."""
         environment = dict(os.environ)
@@ -580,6 +589,8 @@ def user_directory(variable: str, default: Path) -> Path:
 
 
 def embedded(data_dir: Path, **changes: Any) -> Settings:
-    """Settings of the embedded stack, with a shorter lease because all processes are on one machine."""
-    lease = {} if os.environ.get(f"{ENVIRONMENT_PREFIX}LEASE_SECONDS") else {"lease_seconds": 12.0}
+    """Settings of the embedded stack, with a shorter lease because all processes are on one machine. In one process no
+    worker is lost alone, and sweeps at longer intervals cost less."""
+    seconds = 30.0 if changes.get("one_process") else 12.0
+    lease = {} if os.environ.get(f"{ENVIRONMENT_PREFIX}LEASE_SECONDS") else {"lease_seconds": seconds}
     return Settings(data_dir=data_dir, **(lease | changes))

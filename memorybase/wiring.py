@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import gc
-from typing import Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
-import redis
-from redis.backoff import NoBackoff
-from redis.retry import Retry
-from redis.sentinel import Sentinel
-
-from memorybase import features, tracing
+from memorybase import errors, features, tracing
 from memorybase.database.engine import Database
 from memorybase.embedding import CrossEncoderReranker, Embedders
 from memorybase.embedding.preparation import WAIT_SECONDS
-from memorybase.locks import RedisSessionLocks
-from memorybase.services import IngestionQueue, Services
+from memorybase.foreground import Foreground
+from memorybase.locks import ProcessLocks, SessionLocks
+from memorybase.process_queue import ProcessQueue
+from memorybase.services import IngestionQueue, ProcessState, Services
 from memorybase.settings import RedisSentinel, Settings
 from memorybase.vector_stores import VectorStoreName
 from memorybase.vectors.chroma import ChromaStore
+from memorybase.vectors.chroma_in_process import ElsewhereChroma, InProcessChroma
 from memorybase.vectors.store import VectorStore
 from memorybase.vectors.stores import VectorStores
 
-Role = Literal["api", "worker", "sweeper", "cli"]
+if TYPE_CHECKING:
+    import redis
+
+Role = Literal["api", "worker", "sweeper", "cli", "all"]
 
 # Connections that a process keeps open to PostgreSQL; under load it may open more.
 POOL_SIZES: dict[Role, int] = {
@@ -30,31 +32,49 @@ POOL_SIZES: dict[Role, int] = {
     "worker": 4,  # main thread, reader, writer and lease renewal; the heartbeat overflows
     "sweeper": 4,  # the pass, indexes, and what features do beside it
     "cli": 1,
+    "all": 26,
 }
 
 # The same for pgvector.
-VECTOR_POOL_SIZES: dict[Role, int] = {"api": 8, "worker": 2, "sweeper": 1, "cli": 1}
+VECTOR_POOL_SIZES: dict[Role, int] = {"api": 8, "worker": 2, "sweeper": 1, "cli": 1, "all": 8}
 
 
 def build(settings: Settings | None = None, *, role: Role = "cli") -> Services:
     """The services of one process. Every adapter connects on first use and recovers by itself."""
     settings = settings or Settings()
+    if settings.one_process and role not in ("all", "cli"):
+        raise errors.EnvironmentFailure("MEMORYBASE_ONE_PROCESS is for `memorybase up`. Unset it for this process.")
     if role != "cli":
         tracing.configure(settings, service=role)
+    state = ProcessState()
     return Services(
         settings=settings,
+        state=state,
         database=_database(settings, role),
-        vectors=_vector_stores(settings, role),
+        vectors=_vector_stores(settings, role, state),
         embedders=Embedders(
             settings,
             background=role == "worker",
-            wait_seconds=WAIT_SECONDS if role in ("api", "worker") else None,
+            wait_seconds=WAIT_SECONDS if role in ("api", "worker", "all") else None,
         ),
-        locks=RedisSessionLocks(redis_client(settings), ttl_seconds=settings.lock_seconds),
+        locks=_locks(settings),
         queue=_queue(settings),
         hooks=features.hooks(),
         reranker=CrossEncoderReranker(settings) if settings.reranker_model else None,
     )
+
+
+def for_worker(services: Services) -> Services:
+    """The same services for a worker in the same process, whose models run at low priority."""
+    embedders = services.embedders
+    return replace(services, embedders=embedders.in_background()) if isinstance(embedders, Embedders) else services
+
+
+def queue_of(services: Services) -> ProcessQueue:
+    """The queue of a process that is its own worker."""
+    if not isinstance(services.queue, ProcessQueue):
+        raise TypeError
+    return services.queue
 
 
 def close(services: Services) -> None:
@@ -78,6 +98,11 @@ def redis_client(settings: Settings) -> redis.Redis:
 
     Of several servers it asks the sentinels for the primary, again with each new connection.
     """
+    import redis
+    from redis.backoff import NoBackoff
+    from redis.retry import Retry
+    from redis.sentinel import Sentinel
+
     options: dict[str, Any] = {
         "socket_timeout": settings.redis_timeout_seconds,
         "socket_connect_timeout": settings.redis_timeout_seconds,
@@ -97,7 +122,7 @@ def redis_client(settings: Settings) -> redis.Redis:
 
 def _database(settings: Settings, role: Role) -> Database:
     # Workers and sweepers show nothing: everything that they read decides.
-    read_url = settings.database_read_url if role in ("api", "cli") else ""
+    read_url = settings.database_read_url if role in ("api", "cli", "all") else ""
     return Database(
         settings.resolved_database_url,
         pool_size=POOL_SIZES[role],
@@ -106,9 +131,12 @@ def _database(settings: Settings, role: Role) -> Database:
     )
 
 
-def _vector_stores(settings: Settings, role: Role) -> VectorStores:
+def _vector_stores(settings: Settings, role: Role, state: ProcessState) -> VectorStores:
     stores: dict[VectorStoreName, VectorStore] = {}
-    if url := settings.resolved_chroma_url:
+    if settings.one_process:
+        folder = settings.data_dir / "chroma"
+        stores["chroma"] = InProcessChroma(folder, state.of(Foreground)) if role == "all" else ElsewhereChroma()
+    elif url := settings.resolved_chroma_url:
         stores["chroma"] = ChromaStore(
             url,
             timeout_seconds=settings.chroma_timeout_seconds,
@@ -127,7 +155,17 @@ def _vector_stores(settings: Settings, role: Role) -> VectorStores:
     return VectorStores(stores, settings.vector_stores_in_use)
 
 
+def _locks(settings: Settings) -> SessionLocks:
+    if settings.one_process:
+        return ProcessLocks()
+    from memorybase.redis_locks import RedisSessionLocks
+
+    return RedisSessionLocks(redis_client(settings), ttl_seconds=settings.lock_seconds)
+
+
 def _queue(settings: Settings) -> IngestionQueue:
+    if settings.one_process:
+        return ProcessQueue()
     # The only import from the domain up to the worker package; lazy, since that package imports the domain.
     from worker.queue import CeleryQueue
 

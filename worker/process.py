@@ -184,7 +184,7 @@ class FreedMemory:
         """Give free memory back. Returns whether the process had grown."""
         if self._resident_now() < self._resident + GROWN_BYTES:
             return False
-        with suppress(AttributeError, OSError):  # only glibc has it
+        with suppress(AttributeError, OSError, TypeError):  # only glibc has it
             ctypes.CDLL(None).malloc_trim(0)
         self._resident = self._resident_now()
         return True
@@ -221,19 +221,25 @@ class WorkerProcess:
         self.watchdog.restart()
 
 
-def start(services: Services) -> WorkerProcess:
-    """Start the watchdog and the heartbeat, and load the model before the first task."""
+def start(services: Services, *, stop: Callable[[], object] | None = None) -> WorkerProcess:
+    """Start the watchdog and the heartbeat, and load the model before the first task. `stop`: stops the process in
+    which a thread is the worker, when somebody asks for that."""
     owner = owner_name(services.settings)
     process = WorkerProcess(
         services=services,
         owner=owner,
         watchdog=Watchdog(deadlines.JOB_SECONDS, lambda: give_jobs_back(services, owner)),
         heartbeat=HeartbeatThread(
-            services, owner, "worker", prepare=partial(requeue_predecessors_jobs, services), drain=_stop_as_asked
+            services,
+            owner,
+            "worker",
+            prepare=partial(requeue_predecessors_jobs, services),
+            drain=stop or _stop_as_asked,
         ),
         threads=_threads(services),
     )
-    _lower_priority()
+    if stop is None:
+        _lower_priority()
     _load_model(services)
     wiring.freeze_loaded_objects()
     log.info("worker_started", owner=owner, pid=os.getpid())

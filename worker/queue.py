@@ -19,11 +19,10 @@ from kombu.utils.url import as_url
 
 from memorybase import telemetry
 from memorybase.circuit import Circuit
-from memorybase.services import JobMessage, Task
+from memorybase.services import INGEST, JobMessage, Task
 from memorybase.settings import RedisSentinel, Settings
 
 QUEUE = "memorybase"
-INGEST_TASK = "memorybase.ingest"
 
 # A capture waits no longer for a notification, which the sweeper repeats.
 TIMEOUT_SECONDS = 0.5
@@ -36,7 +35,7 @@ log = telemetry.get_logger(__name__)
 
 
 class CeleryQueue:
-    """Sends `INGEST_TASK` for each job, and the tasks of other work.
+    """Sends the task INGEST for each job, and the tasks of other work.
 
     Never raises. After a failure it publishes nothing for PAUSE_SECONDS.
     """
@@ -53,7 +52,7 @@ class CeleryQueue:
     def enqueue(self, jobs: Sequence[JobMessage]) -> int:
         """Publish notifications, and return their number: all, unless Redis is unavailable, frozen, or failed a moment
         ago."""
-        return self._enqueue(INGEST_TASK, [job.to_message() for job in jobs])
+        return self._enqueue(INGEST.name, [job.to_message() for job in jobs])
 
     def notify(self, task: Task, ids: Sequence[UUID] = ()) -> int:
         return self._enqueue(task.name, [{task.argument: str(id_)} for id_ in ids] if task.argument else [{}])

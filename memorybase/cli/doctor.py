@@ -120,7 +120,7 @@ class DoctorContext:
 
     @property
     def up(self) -> str:
-        return f"memorybase up{self.option}"
+        return f"memorybase up{' --one-process' if self.settings.one_process else ''}{self.option}"
 
     @property
     def database_url(self) -> str:
@@ -246,10 +246,23 @@ def _vector_store(context: DoctorContext, store: VectorStoreName) -> str:
     from memorybase.operations import health
     from memorybase.vectors.stores import store_named
 
+    if context.settings.one_process and store == "chroma":
+        return _vector_store_of_one_process(context)
     store_named(context.services.vectors, store).ping()
     _ = context.database_url
     health.check_vector_store(context.services, store)
     return without_password(context.settings.vector_store_url(store))
+
+
+def _vector_store_of_one_process(context: DoctorContext) -> str:
+    """What that process says of it, because no other can open it."""
+    from memorybase.database import clock
+    from memorybase.queries.store_health import store_problem
+
+    _ = context.database_url
+    with context.services.database.reading() as db:
+        problem = store_problem(db, clock.now(db), "chroma")
+    return _fail_if(problem is not None, problem or f"{context.data.path / 'chroma'}, in the process of the stack")
 
 
 def _fix_of_store(context: DoctorContext, store: VectorStoreName) -> str:
@@ -415,6 +428,7 @@ CHECKS = (
     Check("vectors", _vectors, lambda context: f"memorybase reconcile --repair{context.option}"),
 )
 BEFORE_VECTOR_STORES = "redis"
+OF_REDIS = frozenset({"redis-server", "redis", "queue"})  # which one process does without
 
 
 def checks_of(settings: Settings) -> list[Check]:
@@ -424,8 +438,10 @@ def checks_of(settings: Settings) -> list[Check]:
         for name in settings.vector_stores_in_use
     ]
     first = 1 + next(i for i, check in enumerate(CHECKS) if check.name == BEFORE_VECTOR_STORES)
+    before = [check for check in CHECKS[:first] if not (settings.one_process and check.name in OF_REDIS)]
+    after = [check for check in CHECKS[first:] if not (settings.one_process and check.name in OF_REDIS)]
     added = [check for each in EXTENSIONS if (found := each.commands()) is not None for check in found.checks]
-    return [*CHECKS[:first], *stores, *CHECKS[first:], *added]
+    return [*before, *stores, *after, *added]
 
 
 def _print(result: Result) -> None:

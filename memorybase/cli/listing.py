@@ -75,7 +75,9 @@ def status(data_dir: DataDirOption = None, url: UrlOption = None, key: KeyOption
     with client:
         missing = _missing(client)
         running = find_data_dir(data_dir).running()
-        process = f", process {running.pid}" if running is not None and running.url == client.url else ""
+        process = ""
+        if running is not None and running.url == client.url:
+            process = f", {'one process' if running.one_process else 'process'} {running.pid}"
         typer.echo(f"{'ready' if missing is None else 'not ready'}   {client.url}{process}")
         if missing is not None:
             typer.echo(f"          {missing}")

@@ -17,12 +17,19 @@ def up(
     port: Annotated[int, typer.Option(help="The API's port; 0 selects a free one.", min=0, max=65_535)] = 8000,
     data_dir: DataDirOption = None,
     *,
+    one_process: Annotated[
+        bool, typer.Option("--one-process", help="One process without Redis and a Chroma server, on the same data.")
+    ] = False,
     with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
 ) -> None:
     """Run the whole stack on this machine until Ctrl-C: Redis, Chroma if used, a worker, the sweeper and the API."""
-    from memorybase.stack.run import run_stack
+    settings = Settings()
+    if one_process or settings.one_process:
+        from memorybase.one_process import run_one_process as run
+    else:
+        from memorybase.stack.run import run_stack as run
 
-    run_stack(data_dir or Settings().data_dir, host, port, _say, with_parent=with_parent)
+    run(data_dir or settings.data_dir, host, port, _say, with_parent=with_parent)
 
 
 def _say(text: str) -> None:

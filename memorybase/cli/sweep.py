@@ -53,7 +53,13 @@ def sweep_for_ever(settings: Settings) -> None:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    services = wiring.build(settings, role="sweeper")
+    sweep_with(wiring.build(settings, role="sweeper"), stop)
+    tracing.flush()
+
+
+def sweep_with(services: Services, stop: threading.Event) -> None:
+    """Sweep until `stop`, with the threads that work beside the passes."""
+    settings = services.settings
     name = f"sweeper:{socket.gethostname()}:{os.getpid()}"
     heartbeat = HeartbeatThread(services, name, "sweeper", stuck_seconds=STUCK_SECONDS)
     # Before the first heartbeat: the store's own may be of a sweeper that was stopped long ago.
@@ -64,11 +70,11 @@ def sweep_for_ever(settings: Settings) -> None:
     for each in _beside(services):
         threading.Thread(target=each.run, args=(services, stop), name=each.name, daemon=True).start()
     threading.Thread(target=_compact_for_ever, args=(services, stop), name="compaction", daemon=True).start()
-    threading.Thread(target=_follow_restore, args=(settings, stop), name="restore", daemon=True).start()
+    if not settings.one_process:
+        threading.Thread(target=_follow_restore, args=(settings, stop), name="restore", daemon=True).start()
     log.info("sweeper_started", pid=os.getpid(), every_seconds=settings.sweep_seconds)
     sweep_until(stop, services, heartbeat.confirm)
     heartbeat.stop()
-    tracing.flush()
     log.info("sweeper_stopped")
 
 

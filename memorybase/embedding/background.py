@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -52,5 +53,7 @@ class BackgroundEmbedder:
 
 
 def _lower_priority() -> None:
-    with suppress(OSError):  # only Linux has priorities per thread
+    if sys.platform != "linux":  # only there is a priority that of a thread
+        return
+    with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

@@ -7,7 +7,6 @@ then free again, and ends with its parent. The target appears atomically.
 from __future__ import annotations
 
 import _thread
-import fcntl
 import os
 import shutil
 import sys
@@ -17,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from memorybase import file_lock
 from memorybase.embedding import bert, torch_export
 from memorybase.embedding.exported import REFUSED, TOKENIZER_FILE
 from memorybase.embedding.quantize import quantize_model
@@ -56,7 +56,7 @@ def _end_with_parent() -> None:
 def _lock(target: Path) -> Iterator[None]:
     """Lock the target against other exporting processes; the lock ends with its process."""
     with target.with_name(f"{target.name}.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        file_lock.take(file.fileno())
         yield
 
 
@@ -81,13 +81,14 @@ def _umask() -> int:
 
 def _sync(folder: Path) -> None:
     """Sync before the rename, so that a power cut leaves no partial model under the final name."""
-    for path in (*folder.glob("*"), folder):
-        if path.is_file() or path == folder:
-            handle = os.open(path, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
+    is_posix = os.name == "posix"  # Windows opens no folder, and syncs only what may be written
+    files = [path for path in folder.glob("*") if path.is_file()]
+    for path in (*files, folder) if is_posix else files:
+        handle = os.open(path, os.O_RDONLY if is_posix else os.O_RDWR)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def export_model(source: Path, folder: Path) -> None:

@@ -46,6 +46,10 @@ class Embedders:
             self._preparation(name).wait(self._wait_seconds)
         return self._models.get(name)
 
+    def in_background(self) -> InBackground:
+        """The same models for the worker in the same process: loaded once, and run at low priority."""
+        return InBackground(self, self._settings)
+
     def prepare(self) -> None:
         """Prepare the setting's model in a thread, unless that was done; returns at once and loads no model."""
         self._preparation(self._settings.embedding_model).start()
@@ -76,6 +80,28 @@ class Embedders:
             if folder.is_dir():
                 return Manifest.read(folder).dimension
         return self.get(name).dimension
+
+
+class InBackground:
+    """An EmbedderRegistry over the models of another one. Model files are read once; a thread runs them."""
+
+    def __init__(self, models: Embedders, settings: Settings) -> None:
+        self._models, self._settings = models, settings
+        self._loaded: ModelCache[Embedder] = ModelCache(self._load)
+
+    def get(self, model: str | None = None) -> Embedder:
+        return self._loaded.get(model or self._settings.embedding_model)
+
+    def prepare(self) -> None:
+        self._models.prepare()
+
+    def problem(self) -> str | None:
+        return self._models.problem()
+
+    def _load(self, name: str) -> Embedder:
+        if is_endpoint_model(name):
+            return load_from_endpoint(self._settings, name, patient=True)
+        return BackgroundEmbedder(lambda: self._models.get(name))
 
 
 def load(settings: Settings, model: str) -> Embedder:

@@ -150,7 +150,8 @@ def read_vitals(services: Services) -> Vitals:
 def part_names(settings: Settings) -> tuple[str, ...]:
     """The components that must work."""
     broker = ("broker",) if settings.broker_url else ()
-    return ("database", "redis", *broker, *settings.vector_stores_in_use, "worker", "sweeper")
+    queues = () if settings.one_process else ("redis", *broker)
+    return ("database", *queues, *settings.vector_stores_in_use, "worker", "sweeper")
 
 
 def check_parts(services: Services) -> list[Part]:

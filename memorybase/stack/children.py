@@ -10,7 +10,7 @@ from pathlib import Path
 import memorybase
 from memorybase.settings import Settings
 from memorybase.stack.redis_server import configure, find_redis
-from memorybase.stack.state import DataDir, RunningStack, free_port
+from memorybase.stack.state import DataDir, RunningStack, free_port, now_text
 
 # The order of starting. Stopping is in reverse order, so that no process loses a service that it needs.
 NAMES = ("redis", "chroma", "worker", "sweeper", "api")
@@ -56,7 +56,6 @@ class Plan:
     host: str
     port: int
     stack: RunningStack = field(repr=False)
-    key_in_file: bool
 
     @property
     def stores(self) -> tuple[str, ...]:
@@ -77,9 +76,10 @@ def plan(settings: Settings, data: DataDir, *, host: str, port: int, pid: int) -
     redis_configuration = configure(redis, data, port=redis_port, password=password)
     stack = RunningStack(
         pid=pid,
-        url=f"http://{_reachable(host)}:{port}",
+        url=f"http://{reachable(host)}:{port}",
         redis_url=f"redis://:{password}@127.0.0.1:{redis_port}/0",
         chroma_url=f"http://127.0.0.1:{chroma_port}" if has_chroma else "",
+        since=now_text(),
     )
     environment = _environment(settings, data, stack)
     python = sys.executable
@@ -93,7 +93,6 @@ def plan(settings: Settings, data: DataDir, *, host: str, port: int, pid: int) -
         host=host,
         port=port,
         stack=stack,
-        key_in_file=not settings.api_key,
         children=(
             Child("redis", (str(redis.path), str(redis_configuration)), environment, graceful_seconds=10),
             *([Child("chroma", chroma, environment | CHROMA_ENVIRONMENT, graceful_seconds=10)] if has_chroma else []),
@@ -139,7 +138,7 @@ def _absolute_model(name: str) -> str:
     return str(path.resolve()) if path.is_dir() else name
 
 
-def _reachable(host: str) -> str:
+def reachable(host: str) -> str:
     """The address at which a client on this machine reaches a server that listens on `host`."""
     if host in {"0.0.0.0", ""}:  # noqa: S104 - compared, not bound
         return "127.0.0.1"

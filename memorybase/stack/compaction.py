@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import time
 from datetime import timedelta
+from pathlib import Path
 
-from memorybase import locks, wiring
+from memorybase import wiring
 from memorybase.queries import heartbeats, residues
 from memorybase.services import Services
 from memorybase.stack import chroma_files
 from memorybase.stack.state import DataDir
 from memorybase.telemetry import get_logger
+from memorybase.vectors.chroma_in_process import InProcessChroma
+from memorybase.vectors.stores import store_named
 
 log = get_logger(__name__)
 
@@ -39,14 +42,25 @@ def compact(services: Services) -> bool:
     if due is not None and is_turn:
         if embedded:
             started = time.monotonic()
-            chroma_files.compact(chroma)
-            locks.rewrite_log(wiring.redis_client(services.settings))
+            _compact_files(services, chroma)
             log.info("files_compacted", seconds=round(time.monotonic() - started, 3))
         with services.database.transaction(durable=False) as db:
             residues.remove(db, due)
     if is_turn or heartbeats.take_turn(services.database, LOG_TURN, LOG_EVERY):
         _truncate_log(services)
     return is_turn
+
+
+def _compact_files(services: Services, chroma: Path) -> None:
+    if services.settings.one_process:
+        store = store_named(services.vectors, "chroma")
+        if isinstance(store, InProcessChroma):  # else the process that has it compacts it
+            store.closed_during(lambda: chroma_files.compact(chroma))
+        return
+    from memorybase.redis_locks import rewrite_log
+
+    chroma_files.compact(chroma)
+    rewrite_log(wiring.redis_client(services.settings))
 
 
 def _truncate_log(services: Services) -> None:
@@ -58,4 +72,6 @@ def _truncate_log(services: Services) -> None:
 def is_embedded(services: Services) -> bool:
     """Whether the services are those of a stack that runs in the data directory."""
     running = DataDir(services.settings.data_dir).running()
+    if services.settings.one_process:
+        return True
     return running is not None and running.redis_url == services.settings.redis_url

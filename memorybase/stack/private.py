@@ -38,7 +38,7 @@ def keep_new_files_private() -> None:
 def tighten(directory: Path, report: Callable[[str], None]) -> None:
     """Take from group and others every access to what a stack keeps here, and report it. Raises EnvironmentFailure
     for a file of another owner."""
-    if not directory.is_dir():
+    if not directory.is_dir() or os.name != "posix":  # elsewhere a user's folder is private by its access list
         return
     kept = {path for pattern in KEPT for path in directory.glob(pattern)}
     paths = [path for each in kept for path in _below(each)]

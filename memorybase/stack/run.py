@@ -5,33 +5,30 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
-from memorybase_client import Client, local_stack
-from memorybase_client import errors as client_errors
+from memorybase_client import local_stack
 
 from memorybase import errors
 from memorybase.settings import Settings, embedded
 from memorybase.stack import chroma_files
+from memorybase.stack.announce import local_of, note_for_clients, offer_sign_in, say_what_to_export, stay_noted
 from memorybase.stack.children import DISPENSABLE, NAMES, SERVICES, Plan, plan
 from memorybase.stack.private import keep_new_files_private, tighten
 from memorybase.stack.processes import Processes, end_leftovers
 from memorybase.stack.restore import complete_restore
-from memorybase.stack.state import RESTORED, DataDir, check_port, free_port, noted
+from memorybase.stack.state import RESTORED, DataDir, check_port, free_port
 from memorybase.stack.watch import failing_parts, watch
 
 READY_SECONDS = 600.0  # allows for a cold disk and a small, busy machine
 PROGRESS_SECONDS = 20.0  # between two lines on what a start still waits for
-SIGN_IN_SECONDS = 5.0
-NOTE_SECONDS = 10.0  # between two looks at whether clients find a stack
 PREPARE = ("-m", "memorybase", "prepare", "--without-model")
 # How the API's readiness says that the model is not prepared.
 MODEL, PREPARING = "model", "preparing the embedding model"
@@ -48,6 +45,18 @@ class _StopRequested(Exception):
 def run_stack(data_dir: Path, host: str, port: int, report: Report, *, with_parent: bool = False) -> None:
     """Run the embedded stack until SIGINT or SIGTERM. Raises if it cannot start or the API keeps dying. Never leaves
     a process running. Port 0 selects a free port; `with_parent` stops the stack when standard input closes."""
+    with opened(data_dir, host, port, report) as (data, free):
+        settings = embedded(data.path, one_process=False)
+        _note_ignored(settings, report)
+        planned = plan(settings, data, host=host, port=free, pid=os.getpid())
+        data.write_stack(planned.stack)
+        asyncio.run(_run(planned, report, with_parent=with_parent))
+
+
+@contextlib.contextmanager
+def opened(data_dir: Path, host: str, port: int, report: Report) -> Iterator[tuple[DataDir, int]]:
+    """The data directory, locked and ready for either form of the stack, and the port, a free one for 0. Raises
+    Conflict if a stack runs in it, and EnvironmentFailure."""
     keep_new_files_private()
     data = DataDir(data_dir)
     if not data.run.exists():  # nothing is left over that could have the port; a refused start makes nothing
@@ -62,14 +71,9 @@ def run_stack(data_dir: Path, host: str, port: int, report: Report, *, with_pare
                 f"note: the vector store is repaired after a restore, in the background ({data.log_file('sweeper')})"
             )
         check_port(host, port)
-        port = port or free_port(host)
-        settings = embedded(data.path)
-        _note_ignored(settings, report)
-        planned = plan(settings, data, host=host, port=port, pid=os.getpid())
-        data.write_stack(planned.stack)
         chroma_files.compact_postponed(data.path / "chroma", report)
         try:
-            asyncio.run(_run(planned, report, with_parent=with_parent))
+            yield data, port or free_port(host)
         finally:
             data.stack_file.unlink(missing_ok=True)
             for part in (data.path / "models").glob("*.part-*"):  # of an export that was stopped with its process
@@ -102,17 +106,16 @@ async def _run(planned: Plan, report: Report, *, with_parent: bool) -> None:
             missing = await _unless_stopped(_serving(planned, processes, report), stop, processes)
             processes.is_serving = True
             watching = asyncio.create_task(watch(processes, planned.health_url, planned.data.path, report))
-            key = planned.data.api_key(planned.settings)
-            local = local_stack.LocalStack(planned.stack.url, key, str(planned.data.path))
+            local = local_of(planned.stack.url, planned.data, planned.settings)
             if not with_parent:
-                _note_for_clients(local, report)
-                noting = asyncio.create_task(_stay_noted(local))
-            _say_what_to_export(planned, report)
+                note_for_clients(local, report)
+                noting = asyncio.create_task(stay_noted(local))
+            say_what_to_export(planned.data, planned.settings, report)
             if missing:
                 report(f"{missing}; captures are accepted at {planned.stack.url}")
                 await _unless_stopped(_ready(planned, processes, report, missing), stop, processes, watching)
             report(f"ready {planned.stack.url}")
-            await _unless_stopped(_offer_sign_in(planned, report), stop, processes, watching)
+            await _unless_stopped(offer_sign_in(local, planned.settings, report), stop, processes, watching)
             await _unless_stopped(stop.wait(), stop, processes, watching)
     finally:
         for task in filter(None, (watching, noting)):
@@ -259,49 +262,3 @@ def _missing(failing: list[str], problem: str) -> str:
     if MODEL not in failing:
         return f"not ready: {', '.join(failing)}" if failing else ""
     return PREPARING if problem.startswith(PREPARING) else f"not ready: {problem.rstrip('.')}"
-
-
-def _note_for_clients(local: local_stack.LocalStack, report: Report) -> None:
-    try:
-        local_stack.note(local)
-    except (OSError, RuntimeError) as exc:
-        report(f"note: clients cannot find this stack by themselves: {exc}; set MEMORYBASE_URL and MEMORYBASE_API_KEY")
-
-
-async def _stay_noted(local: local_stack.LocalStack) -> None:
-    """The latest stack is the one that clients find: note this one again when that has ended."""
-    while True:
-        await asyncio.sleep(NOTE_SECONDS)
-        if noted() is None:
-            with contextlib.suppress(OSError, RuntimeError):  # it was reported at the start
-                local_stack.note(local)
-
-
-def _say_what_to_export(planned: Plan, report: Report) -> None:
-    """What a shell needs for the commands of the guides."""
-    programs = Path(sys.executable).parent
-    report("in another terminal:")
-    if not (shutil.which("memorybase") or "").startswith(str(programs)):
-        report(f"  export PATH={shlex.quote(str(programs))}:$PATH")
-    if planned.key_in_file:
-        report(f"  export MEMORYBASE_API_KEY=$(cat {shlex.quote(str(planned.data.key_file.absolute()))})")
-    else:
-        report("  export MEMORYBASE_API_KEY=…  # as it is set for this stack")
-
-
-async def _offer_sign_in(planned: Plan, report: Report) -> None:
-    """Print a sign-in link. Optional, because the web page accepts the key too."""
-    if not planned.settings.web:
-        return
-    try:
-        link = await asyncio.to_thread(_sign_in_link, planned)
-    except client_errors.MemorybaseError as exc:
-        report(f"note: no sign-in link could be created: {exc.message}")
-    else:
-        report(f"sign in: {link}")
-
-
-def _sign_in_link(planned: Plan) -> str:
-    key = planned.data.api_key(planned.settings)
-    with Client(planned.stack.url, key, timeout_seconds=SIGN_IN_SECONDS, tries=1) as client:
-        return f"{client.url}{client.create_sign_in_link().url_path}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import json
 import os
 import random
@@ -16,6 +15,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -23,7 +23,7 @@ import psutil
 from memorybase_client import local_stack
 from memorybase_client.private_files import write_private
 
-from memorybase import errors
+from memorybase import errors, file_lock
 from memorybase.settings import RESTORED_FOLDER, Settings, embedded
 from memorybase.vector_stores import VECTOR_STORES
 
@@ -45,8 +45,20 @@ class RunningStack:
 
     pid: int
     url: str
-    redis_url: str
-    chroma_url: str
+    redis_url: str = ""
+    chroma_url: str = ""
+    one_process: bool = False
+    since: str = ""  # when it was started
+
+    @property
+    def command(self) -> str:
+        """The command that runs it."""
+        return "memorybase up --one-process" if self.one_process else "memorybase up"
+
+
+def now_text() -> str:
+    """This moment, for `since`."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 class DataDir:
@@ -90,10 +102,8 @@ class DataDir:
         with self._writing():
             descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise errors.Conflict(self._taken()) from None
+            if not file_lock.take(descriptor, wait=False):
+                raise errors.Conflict(self._taken())
             with self._writing():
                 os.ftruncate(descriptor, 0)
                 os.write(descriptor, str(os.getpid()).encode())
@@ -108,16 +118,16 @@ class DataDir:
         except OSError:
             return False
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
+            return file_lock.is_taken(descriptor)
         finally:
             os.close(descriptor)
-        return False
 
     def _taken(self) -> str:
         running = self._read_stack()
-        where = f" and serves {running.url}" if running else ""
+        where = ""
+        if running is not None:
+            since = f" since {running.since}" if running.since else ""
+            where = f" as `{running.command}`{since} and serves {running.url}"
         with contextlib.suppress(OSError):
             where = f" (process {self.lock_file.read_text().strip()}){where}"
         return f"A stack is already running in {self.path}{where}. Stop it first, or choose another --data-dir."
@@ -214,9 +224,11 @@ def settings_in_use(data_dir: Path | None = None) -> Settings:
     running = data.running()
     if running is None:
         return settings if data_dir else configured
+    if running.one_process:
+        return embedded(settings.data_dir, one_process=True, broker_url="")
     found = {"redis_url": running.redis_url, "chroma_url": running.chroma_url}
     missing = {name: url for name, url in found.items() if name not in configured.model_fields_set}
-    return embedded(settings.data_dir, **missing)
+    return embedded(settings.data_dir, one_process=False, **missing)
 
 
 def check_database(settings: Settings) -> None:
@@ -277,7 +289,8 @@ def port_is_free(host: str, port: int) -> bool:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         with socket.socket(family, kind, protocol) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if os.name == "posix":  # on Windows it would share the port with whoever has it
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except socket.gaierror as exc:
         raise errors.EnvironmentFailure(f"The host {host} is unknown: {exc.strerror}.") from exc

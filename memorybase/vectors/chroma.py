@@ -43,7 +43,7 @@ from memorybase.vectors.verified_writes import read_back
 
 if TYPE_CHECKING:
     from chromadb import Collection
-    from chromadb.api.fastapi import FastAPI
+    from chromadb.api import ServerAPI
 
 UPSERT_BATCH = 250  # records in one call, 0.2 s; 500 are up to a tenth faster but block the caller twice as long
 DAMAGE_PARTS = 16  # a request that fails on a lost vector is split into this many
@@ -72,6 +72,9 @@ class ChromaStore:
     Chroma Cloud has quotas, and another header for the token.
     """
 
+    upsert_batch = UPSERT_BATCH
+    id_batch = ID_BATCH
+
     def __init__(
         self,
         url: str,
@@ -88,7 +91,7 @@ class ChromaStore:
         self._tenant, self._database = tenant or "default_tenant", database or "default_database"
         self._limits = CLOUD if is_cloud else UNLIMITED
         self._connecting = threading.Lock()
-        self._connected: FastAPI | None = None
+        self._connected: ServerAPI | None = None
         self._checks: ChromaStore | None = None
 
     def create_collection(self, name: str, metadata: Mapping[str, MetadataValue]) -> CollectionRef:
@@ -134,8 +137,9 @@ class ChromaStore:
     def upsert(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
         check_records(records)
         self._limits.check(records)
-        for batch in batches(records, UPSERT_BATCH):
+        for batch in batches(records, self.upsert_batch):
             vectors: list[Any] = [np.asarray(record.vector, dtype=np.float32) for record in batch]
+            self._before_write()
             with self._collection(ref, "upsert") as collection:
                 collection.upsert(
                     ids=[record.id for record in batch],
@@ -177,7 +181,8 @@ class ChromaStore:
         return found
 
     def delete(self, ref: CollectionRef, ids: Sequence[str]) -> None:
-        for batch in batches(ids, min(ID_BATCH, self._limits.records)):
+        for batch in batches(ids, min(self.id_batch, self._limits.records)):
+            self._before_write()
             with self._collection(ref, "delete") as collection:
                 collection.delete(ids=batch)
 
@@ -233,6 +238,8 @@ class ChromaStore:
         if limit < 1:
             return []
         self._limits.check_where(where)
+        if not np.isfinite(vector).all():
+            raise VectorRejected(operation="query", reason="the vector is not finite")
         vectors: list[Any] = [np.asarray(vector, dtype=np.float32)]
         with self._collection(ref, "query") as collection:
             answer: Mapping[str, Any] = collection.query(
@@ -296,7 +303,7 @@ class ChromaStore:
             connected, self._connected = self._connected, None
             checks, self._checks = self._checks, None
         if connected is not None:
-            session_of(connected).close()
+            self._disconnect(connected)
         if checks is not None:
             checks.close()
 
@@ -323,7 +330,7 @@ class ChromaStore:
             return list(collection.get(where=where, limit=size, offset=offset, include=[])["ids"])
 
     @contextmanager
-    def _api(self, operation: str) -> Iterator[FastAPI]:
+    def _api(self, operation: str) -> Iterator[ServerAPI]:
         """Chroma's API for one call; translates the errors of its libraries into ours."""
         try:
             yield self._connection()
@@ -346,14 +353,17 @@ class ChromaStore:
         with self._api(operation) as api:
             yield Collection(client=api, model=model, embedding_function=None)
 
-    def _connection(self) -> FastAPI:
+    def _before_write(self) -> None:
+        """Called before each request that writes records."""
+
+    def _connection(self) -> ServerAPI:
         connected = self._connected
         if connected is None:
             with self._connecting:
                 connected = self._connected = self._connected or self._connect()
         return connected
 
-    def _connect(self) -> FastAPI:
+    def _connect(self) -> ServerAPI:
         # chromadb.HttpClient would send three requests here, before a timeout can be set: a frozen server would block
         # the caller forever. That client wraps the API object below, whose constructor sends nothing.
         load_client()
@@ -376,6 +386,9 @@ class ChromaStore:
         session.event_hooks = {"response": [_raise_for_status]}
         return api
 
+    def _disconnect(self, api: ServerAPI) -> None:
+        session_of(api).close()
+
 
 def _token_headers(token: str | None, *, is_cloud: bool) -> dict[str, str] | None:
     if not token:
@@ -393,9 +406,10 @@ def load_client() -> None:
         import chromadb.api.fastapi  # noqa: F401 - for the side effect
 
 
-def session_of(api: FastAPI) -> httpx.Client:
+def session_of(api: ServerAPI) -> httpx.Client:
     """Chroma's private HTTP client, the only place to set a timeout."""
-    return api._session  # noqa: SLF001
+    session: httpx.Client = api._session  # type: ignore[attr-defined]  # noqa: SLF001
+    return session
 
 
 def all_of(where: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -412,11 +426,11 @@ def _raise_for_status(response: httpx.Response) -> None:
     if response.is_success:
         return
     response.read()
-    raise _error_of(response.status_code, response.text)
+    raise error_of(response.status_code, *_chroma_error(response.text))
 
 
-def _error_of(status: int, body: str) -> MemorybaseError:
-    name, message = _chroma_error(body)
+def error_of(status: int, name: str, message: str) -> MemorybaseError:
+    """Our error for one of Chroma's; its message may quote our data."""
     if status >= 500 and message.endswith(VECTOR_UNREADABLE):
         return VectorUnreadable(status=status)
     if status == 404 and name == "NotFoundError":
@@ -430,7 +444,7 @@ def _error_of(status: int, body: str) -> MemorybaseError:
 
 
 def _chroma_error(body: str) -> tuple[str, str]:
-    """Chroma's error name and message; empty if another server answered. The message may quote our data."""
+    """Chroma's error name and message; empty if another server answered."""
     try:
         answer = orjson.loads(body)
         return str(answer["error"]), str(answer["message"])

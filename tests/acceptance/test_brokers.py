@@ -27,10 +27,11 @@ from memorybase import wiring
 from memorybase.cli import doctor
 from memorybase.features.dify.deletion import CLEAN_UP_TASK
 from memorybase.features.memory_map.job import MAP
-from memorybase.locks import RedisSessionLocks
 from memorybase.operations import health
+from memorybase.redis_locks import RedisSessionLocks
+from memorybase.services import INGEST
 from memorybase.settings import Settings
-from worker.queue import INGEST_TASK, QUEUE, TIMEOUT_SECONDS, CeleryQueue
+from worker.queue import QUEUE, TIMEOUT_SECONDS, CeleryQueue
 
 pytestmark = pytest.mark.slow  # processes are started and killed
 
@@ -207,10 +208,10 @@ class TestRabbitMQ:
         with topology(tmp_path, chroma=chroma_server, redis_url=redis_url, broker_url=rabbitmq.url) as stack:
             stack.start(stack.api, stack.worker)
             base = stack.base(threshold=1)
-            headers = {"task": INGEST_TASK, "id": "1"}
+            headers = {"task": INGEST.name, "id": "1"}
             bodies: list[object] = [None, 1, "x", [], [1, 2, 3], [{}, [], {}]]
             producer = queue._connected()
-            for malformed in (None, {}, {"task": INGEST_TASK}):
+            for malformed in (None, {}, {"task": INGEST.name}):
                 producer.publish([[], {}, {}], routing_key=QUEUE, serializer="json", headers=malformed)
             for body in bodies:
                 producer.publish(body, routing_key=QUEUE, serializer="json", headers=headers)

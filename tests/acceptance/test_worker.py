@@ -26,7 +26,8 @@ from memorybase.conversation.session_memory.summaries import SummaryKey
 from memorybase.conversation.summarizers.llm import EXTRACTIVE
 from memorybase.embedding.background import NICENESS
 from memorybase.models import Capture, JobState
-from worker.queue import INGEST_TASK, QUEUE
+from memorybase.services import INGEST
+from worker.queue import QUEUE
 
 pytestmark = pytest.mark.slow  # processes are started and stopped
 
@@ -280,7 +281,7 @@ def malformed_envelopes() -> Iterator[bytes]:
 
     information = {"routing_key": QUEUE, "exchange": ""}
     properties = {"delivery_tag": "t", "delivery_info": information, "body_encoding": "base64"}
-    headers = {"task": INGEST_TASK, "id": "1"}
+    headers = {"task": INGEST.name, "id": "1"}
     message = {
         "body": encoded([[], {}, {}]),
         "content-type": "application/json",
@@ -291,7 +292,7 @@ def malformed_envelopes() -> Iterator[bytes]:
     bodies = ["?", "abc", "/w==", None, 7, *map(encoded, (None, 1, "x", [], [1, 2, 3], [{}, [], {}]))]
     damages: list[dict[str, Any]] = [
         *({"body": body} for body in bodies),
-        *({"headers": each} for each in (None, {}, [], {"task": INGEST_TASK}, headers | {"task": "nobody.knows"})),
+        *({"headers": each} for each in (None, {}, [], {"task": INGEST.name}, headers | {"task": "nobody.knows"})),
         *({"properties": each} for each in (None, {}, properties | {"body_encoding": "x"})),
         {"content-type": "application/x-python-serialize"},
     ]

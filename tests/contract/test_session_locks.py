@@ -18,7 +18,8 @@ from harness.rows import each_row
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from memorybase.locks import RedisSessionLocks, SessionLocks, lock_key
+from memorybase.locks import ProcessLocks, SessionLocks
+from memorybase.redis_locks import RedisSessionLocks, lock_key
 
 LONG = 600.0
 
@@ -35,7 +36,7 @@ def expire_in_memory(locks: SessionLocks, base: UUID, session_id: str) -> None:
     locks.expire(base, session_id)
 
 
-@pytest.fixture(params=["memory", "redis"])
+@pytest.fixture(params=["memory", "process", "redis"])
 def kind(request: pytest.FixtureRequest) -> Iterator[Kind]:
     if request.param == "memory":
         passed = 0.0
@@ -49,6 +50,11 @@ def kind(request: pytest.FixtureRequest) -> Iterator[Kind]:
             expire_in_memory,
             pass_time,
         )
+        return
+    if request.param == "process":
+        if "expires" in request.node.name or "ttl" in request.node.name:
+            pytest.skip("a lock of a process ends with it")
+        yield Kind(lambda _: ProcessLocks(), lambda locks, *key: locks.free(*key), lambda *_: None)
         return
     url = request.getfixturevalue("redis_url")
     with redis.Redis.from_url(url, socket_timeout=60, retry=Retry(NoBackoff(), 0)) as client:

@@ -15,7 +15,9 @@ from harness.rows import each_row
 from numpy.typing import NDArray
 
 from memorybase.errors import CollectionMissing, DimensionMismatch, VectorRejected
+from memorybase.foreground import Foreground
 from memorybase.vectors.chroma import ChromaStore
+from memorybase.vectors.chroma_in_process import InProcessChroma
 from memorybase.vectors.chroma_limits import CLOUD
 from memorybase.vectors.pgvector import PgVectorStore
 from memorybase.vectors.store import TWINS, CollectionRef, MetadataValue, VectorRecord, VectorStore
@@ -27,7 +29,7 @@ DIMENSION = 8
 
 # Each promise on every kind of store. Of the other configurations of a kind, the fast suite makes only the tests with
 # `on_every_store`: tests/unit/vectors/test_stores.py and test_pgvector_indexes.py have what is particular to them.
-KINDS = ("memory", "chroma", "pgvector")
+KINDS = ("memory", "chroma", "chroma in process", "pgvector")
 OTHERS = ("several", "indexed pgvector")
 CLOUD_PARAM = pytest.param("chroma-cloud", marks=pytest.mark.slow)
 
@@ -47,6 +49,10 @@ def store(request: pytest.FixtureRequest) -> Iterator[VectorStore]:
             place = {"tenant": cloud.tenant, "database": cloud.database}
             with closing(ChromaStore(cloud.url, timeout_seconds=20, token=TOKEN, is_cloud=True, **place)) as behind:
                 yield behind
+        return
+    if request.param == "chroma in process":
+        with closing(InProcessChroma(request.getfixturevalue("tmp_path") / "chroma", Foreground())) as here:
+            yield here
         return
     store: ChromaStore | PgVectorStore
     if request.param == "chroma":

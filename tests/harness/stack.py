@@ -36,6 +36,7 @@ class EmbeddedStack(PortServer):
         super().__init__(directory)
         self.changes: dict[str, str] = {}  # of its environment
         self.values: dict[str, float] = {}  # of constants, by their paths
+        self.one_process = False
 
     @property
     def url(self) -> str:
@@ -51,7 +52,8 @@ class EmbeddedStack(PortServer):
         return self.directory / "state"
 
     def command(self) -> list[str]:
-        return memorybase("up", "--port", str(self.port), "--data-dir", str(self.data))
+        form = ["--one-process"] if self.one_process else []
+        return memorybase("up", *form, "--port", str(self.port), "--data-dir", str(self.data))
 
     def environment(self) -> dict[str, str]:
         # Not the note of another stack of these tests, which may run beside it.

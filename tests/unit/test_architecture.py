@@ -32,6 +32,8 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.deadlines",
         "memorybase.described",
         "memorybase.errors",
+        "memorybase.file_lock",
+        "memorybase.foreground",
         "memorybase.ids",
         "memorybase.messages",
         "memorybase.metrics",
@@ -45,11 +47,12 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.database",
         "memorybase.embedding",
         "memorybase.locks",
+        "memorybase.redis_locks",
         "memorybase.telemetry",
         "memorybase.tracing",
         "memorybase.vectors",
     },
-    "services": {"memorybase.extension", "memorybase.services"},
+    "services": {"memorybase.extension", "memorybase.process_queue", "memorybase.services"},
     "queries": {"memorybase.queries"},
     "indexes": {
         "memorybase.auth",
@@ -70,7 +73,15 @@ LAYERS: dict[str, set[str]] = {
     "operations": {"memorybase.import_export", "memorybase.operations"},
     "features": {"memorybase.features"},
     "wiring": {"memorybase.wiring", "migrations"},
-    "edges": {"api", "memorybase.__main__", "memorybase.cli", "memorybase.integrations", "memorybase.stack", "worker"},
+    "edges": {
+        "api",
+        "memorybase.__main__",
+        "memorybase.cli",
+        "memorybase.integrations",
+        "memorybase.one_process",  # brings the others together
+        "memorybase.stack",
+        "worker",
+    },
 }
 
 # Of each group, none imports another: they meet in the database, or over HTTP.
@@ -175,8 +186,8 @@ ONLY_HERE = (
     OnlyHere(frozenset({"chromadb"}), ("memorybase.vectors",), "Use services.vectors, the VectorStore protocol."),
     OnlyHere(
         frozenset({"redis"}),
-        ("memorybase.locks", "memorybase.wiring"),
-        "Use services.locks; every Redis key is listed at the top of locks.py.",
+        ("memorybase.redis_locks", "memorybase.wiring"),
+        "Use services.locks; every Redis key is listed at the top of redis_locks.py.",
     ),
     OnlyHere(
         MODEL_LIBRARIES,
@@ -217,6 +228,7 @@ ONLY_HERE = (
             "memorybase.features.trace_capture",
             "memorybase.import_export",
             "memorybase.integrations",
+            "memorybase.one_process",
             "memorybase.stack",
         ),
         "The client calls the HTTP API from outside, also for the tools of MCP. Inside, call the domain's function.",

@@ -21,9 +21,8 @@ from memorybase.auth.api_keys import Principal
 from memorybase.auth.web_sessions import Ticket
 from memorybase.models import ApiKey, WebTicket
 from memorybase.settings import Settings
-from memorybase.stack.children import Plan
-from memorybase.stack.run import _offer_sign_in
-from memorybase.stack.state import DataDir, RunningStack, free_port
+from memorybase.stack.announce import local_of, offer_sign_in
+from memorybase.stack.state import DataDir, free_port
 
 HOUR = 3_600.0
 
@@ -188,16 +187,6 @@ class TestTheStack:
     def test_without_a_sign_in_link_a_note_is_printed(self, tmp_path: Path, note: str | None, *, web: bool) -> None:
         settings = Settings(data_dir=tmp_path, api_key="schlüssel-🔑", web=web)
         url = f"http://127.0.0.1:{free_port()}"
-        plan = Plan(
-            settings=settings,
-            data=DataDir(tmp_path),
-            children=(),
-            environment={},
-            host="127.0.0.1",
-            port=0,
-            stack=RunningStack(0, url, "", ""),
-            key_in_file=False,
-        )
         lines: list[str] = []
-        asyncio.run(_offer_sign_in(plan, lines.append))
+        asyncio.run(offer_sign_in(local_of(url, DataDir(tmp_path), settings), settings, lines.append))
         assert [line.startswith(note or "") for line in lines] == ([True] if note else [])

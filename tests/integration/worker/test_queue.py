@@ -17,9 +17,14 @@ from harness import RedisServer, wait_until
 
 from memorybase.conversation.session_memory.summaries import SUMMARIZE
 from memorybase.features.dify.deletion import CLEAN_UP_TASK
-from memorybase.services import JobMessage
+from memorybase.services import INGEST, JobMessage
 from memorybase.settings import Settings
-from worker.queue import INGEST_TASK, PAUSE_SECONDS, QUEUE, TIMEOUT_SECONDS, CeleryQueue
+from worker.queue import (
+    PAUSE_SECONDS,
+    QUEUE,
+    TIMEOUT_SECONDS,
+    CeleryQueue,
+)
 
 MakeQueue = Callable[..., CeleryQueue]
 # The longest that enqueue() may take: one timeout of half a second, and a busy machine. Not one for each job.
@@ -81,7 +86,7 @@ def test_a_notification_carries_the_job_as_json(make_queue: MakeQueue, redis_url
 
     message = json.loads(client.lindex(QUEUE, 0))
     assert message["content-type"] == "application/json"
-    assert message["headers"]["task"] == INGEST_TASK
+    assert message["headers"]["task"] == INGEST.name
 
 
 def test_one_for_a_summary_carries_its_id(make_queue: MakeQueue, redis_url: str, client: redis.Redis) -> None:

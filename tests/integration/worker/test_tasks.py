@@ -12,6 +12,7 @@ from harness.world import World
 
 from memorybase.conversation.context import ContextRequest, build_context
 from memorybase.conversation.session_memory.presets import FLOWX_5
+from memorybase.conversation.session_memory.summaries import SUMMARIZE
 from memorybase.conversation.summarizers import job
 from memorybase.models import SessionSummary
 from memorybase.read_models import memory_bases
@@ -64,7 +65,7 @@ def test_messages_do_not_wait_until_a_long_summary_is_made(
 
     monkeypatch.setattr(job, "_summarize", summarized)
     world.flush(base)
-    tasks.summarize(str(summary_id))
+    tasks.app.tasks[SUMMARIZE.name](summary_id=str(summary_id))
 
     assert len(behind) > 2
     first = behind[0]

@@ -17,7 +17,7 @@ from memorybase_client.local_stack import LocalStack
 from memorybase import errors
 from memorybase.cli import hooks, options
 from memorybase.settings import Settings
-from memorybase.stack import run
+from memorybase.stack import announce
 from memorybase.stack.run import run_stack
 from memorybase.stack.state import (
     DATABASE,
@@ -98,11 +98,11 @@ def test_when_the_latest_stack_ends_an_earlier_one_is_found_again(
         elif len(found) == 3:
             raise asyncio.CancelledError
 
-    monkeypatch.setattr(run.asyncio, "sleep", pause)
+    monkeypatch.setattr(announce.asyncio, "sleep", pause)
     machine.start(machine.here, HERE)
     machine.start_other("a key")
     with pytest.raises(asyncio.CancelledError):
-        asyncio.run(run._stay_noted(earlier))
+        asyncio.run(announce.stay_noted(earlier))
 
     assert found == [latest, latest, earlier]
 

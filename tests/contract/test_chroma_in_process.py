@@ -1,0 +1,99 @@
+"""Chroma's files without its server: what the contract of vector stores does not say."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+from harness import ChromaServer
+from harness.process import running
+
+from memorybase.foreground import Foreground
+from memorybase.stack import chroma_files
+from memorybase.vectors.chroma import ChromaStore
+from memorybase.vectors.chroma_in_process import WRITE_BATCH, InProcessChroma
+from memorybase.vectors.store import VectorRecord
+
+COUNT = 1_100  # Chroma saves the index after 1,000
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def store(directory: Path) -> Iterator[InProcessChroma]:
+    with closing(InProcessChroma(directory, Foreground())) as made:
+        yield made
+
+
+def records(first: int, last: int) -> list[VectorRecord]:
+    made = []
+    for number in range(first, last):
+        vector = np.random.default_rng(number).normal(size=32).astype(np.float32)
+        made.append(VectorRecord(f"id-{number}", vector / np.linalg.norm(vector), f"text {number}", {"n": number}))
+    return made
+
+
+def open_files(directory: Path) -> list[str]:
+    return [each.path for each in psutil.Process().open_files() if Path(each.path).is_relative_to(directory)]
+
+
+@pytest.mark.slow
+def test_a_server_that_was_killed_and_this_process_take_turns_on_the_same_files(
+    store: InProcessChroma, tmp_path: Path
+) -> None:
+    server = ChromaServer(tmp_path)
+    with running(server), closing(ChromaStore(server.url, timeout_seconds=60)) as over_http:
+        ref = over_http.create_collection("the-collection", {"made": "by the server"})
+        over_http.upsert(ref, records(0, COUNT))
+        server.kill()
+
+        assert [each.ref for each in store.list_collections()] == [ref]
+        assert store.reached_ids(ref, records(0, COUNT)) == {f"id-{n}" for n in range(COUNT)}
+        store.upsert(ref, records(COUNT, 2 * COUNT))
+        store.close()
+
+        server.start()
+        assert over_http.count(ref) == 2 * COUNT
+        assert over_http.reached_ids(ref, records(0, 2 * COUNT)) == {f"id-{n}" for n in range(2 * COUNT)}
+
+
+def test_nothing_is_open_while_the_files_are_compacted(store: InProcessChroma, directory: Path) -> None:
+    ref = store.create_collection("the-collection", {})
+    store.upsert(ref, records(0, 5))
+    assert open_files(directory)
+    found: list[object] = []
+    caller = threading.Thread(target=lambda: found.append(store.count(ref)))
+
+    def compact() -> None:
+        found.append(open_files(directory))
+        caller.start()
+        chroma_files.compact(directory)
+        found.append("compacted")
+
+    store.closed_during(compact)
+
+    caller.join()
+    assert found == [[], "compacted", 5]
+
+
+def test_a_write_waits_for_a_gap_between_requests(directory: Path) -> None:
+    waits: list[float] = []
+
+    class Busy(Foreground):
+        def wait_for_gap(self, seconds: float) -> bool:
+            waits.append(seconds)
+            return False  # never any
+
+    with closing(InProcessChroma(directory, Busy())) as store:
+        ref = store.create_collection("the-collection", {})
+        store.upsert(ref, records(0, 2 * WRITE_BATCH + 1))
+        assert len(waits) == 3
+        assert store.count(ref) == 2 * WRITE_BATCH + 1
