@@ -8,7 +8,7 @@ import sys
 import pydantic
 
 from api import server
-from memorybase.settings import describe_settings
+from memorybase.core.settings import describe_settings
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from fastapi import FastAPI, Request
 from fastapi.concurrency import run_in_threadpool
 
 from api import failures
-from memorybase.foreground import Foreground
+from memorybase.core.foreground import Foreground
 
 Result = TypeVar("Result")
 

@@ -28,11 +28,12 @@ from api.operations import policies
 from api.proxy_user import ProxyUser
 from api.request_metrics import RequestMetrics
 from api.routes import OF_FEATURES, ROUTERS
-from memorybase import __version__, errors, telemetry, tracing
-from memorybase.foreground import Foreground
-from memorybase.operations import embedding_usage, exposition
-from memorybase.services import Services
-from memorybase.settings import Settings
+from memorybase import __version__
+from memorybase.core import errors, telemetry, tracing
+from memorybase.core.foreground import Foreground
+from memorybase.core.operations import embedding_usage, exposition
+from memorybase.core.services import Services
+from memorybase.core.settings import Settings
 
 log = telemetry.get_logger(__name__)
 

@@ -10,8 +10,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import failures
 from api.middleware import is_of_pages
-from memorybase import errors
-from memorybase.settings import Settings
+from memorybase.core import errors
+from memorybase.core.settings import Settings
 
 # Forms and messages of the pages need no key. They are small, and have a separate limit.
 PAGE_BODY_BYTES = 250_000

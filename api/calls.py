@@ -11,11 +11,11 @@ from fastapi.concurrency import run_in_threadpool
 
 from api.middleware import path_text
 from api.proxy_user import USER
-from memorybase import calls, errors
-from memorybase.auth.api_keys import Principal
-from memorybase.calls import Actor, Call, Effect, Via, id_text, ids_in
-from memorybase.services import Services
-from memorybase.telemetry import get_logger
+from memorybase.core import calls, errors
+from memorybase.core.auth.api_keys import Principal
+from memorybase.core.calls import Actor, Call, Effect, Via, id_text, ids_in
+from memorybase.core.services import Services
+from memorybase.core.telemetry import get_logger
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 

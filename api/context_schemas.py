@@ -23,9 +23,9 @@ from api.schemas import (
     example,
 )
 from api.search_schemas import Corrections, HalfLifeDays, MinScore, Mode, PartFactors, Roles, WrittenSince, WrittenUntil
-from memorybase.conversation.context_report import ContextReport
-from memorybase.conversation.session_memory.summaries import PRESET_NAME
-from memorybase.vectors.search import MAX_TOP_K
+from memorybase.core.conversation.context_report import ContextReport
+from memorybase.core.conversation.session_memory.summaries import PRESET_NAME
+from memorybase.core.vectors.search import MAX_TOP_K
 
 DEFAULT_PRESET = "token_buffer"
 SummaryPreset = Annotated[str, StringConstraints(pattern=f"^({PRESET_NAME})$")]

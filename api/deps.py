@@ -21,14 +21,14 @@ from api.limits import Gate
 from api.middleware import path_text
 from api.operations import Policy, policy_of
 from api.schemas import ERRORS, Identifier, SentUuid, Stored
-from memorybase import errors, ids, validation
-from memorybase.auth import api_keys
-from memorybase.auth.api_keys import Principal
-from memorybase.callers import acting_as
-from memorybase.calls import Effect
-from memorybase.database import paging
-from memorybase.models import ID_LENGTH
-from memorybase.services import Services
+from memorybase.core import errors, ids, validation
+from memorybase.core.auth import api_keys
+from memorybase.core.auth.api_keys import Principal
+from memorybase.core.callers import acting_as
+from memorybase.core.calls import Effect
+from memorybase.core.database import paging
+from memorybase.core.models import ID_LENGTH
+from memorybase.core.services import Services
 
 MAX_TEXT_FILTER = 200  # characters
 

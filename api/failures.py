@@ -21,10 +21,10 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from api.limits import POLICY
-from memorybase import errors
-from memorybase.idempotency import RETRY_SECONDS
-from memorybase.models import NAME_LENGTH
-from memorybase.telemetry import get_logger
+from memorybase.core import errors
+from memorybase.core.idempotency import RETRY_SECONDS
+from memorybase.core.models import NAME_LENGTH
+from memorybase.core.telemetry import get_logger
 
 PROBLEM_TYPE = "urn:memorybase:error:"
 VALUE_CHARS = NAME_LENGTH  # as long as an id or a name may be

@@ -15,7 +15,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from api import bodies, failures
 from api.connections import Connections
-from memorybase import errors
+from memorybase.core import errors
 
 MAX_HEADER_BYTES = 32_768  # of a request line and its headers
 HEADER_SECONDS = 10.0  # to receive them

@@ -22,10 +22,10 @@ from sqlalchemy.orm import Session as OrmSession
 from starlette.exceptions import HTTPException
 
 from api.locations import PREFIX
-from memorybase import errors, idempotency
-from memorybase.idempotency import KEY_LENGTH, Answer, Claim
-from memorybase.services import Services
-from memorybase.telemetry import get_logger
+from memorybase.core import errors, idempotency
+from memorybase.core.idempotency import KEY_LENGTH, Answer, Claim
+from memorybase.core.services import Services
+from memorybase.core.telemetry import get_logger
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 Result = TypeVar("Result")

@@ -21,11 +21,11 @@ from starlette.types import Message
 
 from api.admission import Bulkhead
 from api.middleware import path_text
-from memorybase import errors, ids
-from memorybase.auth.api_keys import Principal
-from memorybase.auth.limits import KeyLimits
-from memorybase.ids import CallerId, IdKind
-from memorybase.services import Services
+from memorybase.core import errors, ids
+from memorybase.core.auth.api_keys import Principal
+from memorybase.core.auth.limits import KeyLimits
+from memorybase.core.ids import CallerId, IdKind
+from memorybase.core.services import Services
 
 Where = Literal["path", "query", "body"]
 

@@ -17,10 +17,10 @@ from ipaddress import AddressValueError, IPv6Network
 from cachetools import LRUCache
 from fastapi.concurrency import run_in_threadpool
 
-from memorybase import errors
-from memorybase.auth import api_keys
-from memorybase.services import Services
-from memorybase.settings import Settings
+from memorybase.core import errors
+from memorybase.core.auth import api_keys
+from memorybase.core.services import Services
+from memorybase.core.settings import Settings
 
 MAX_BUCKETS = 10_000  # bounds the memory; beyond it the least recently used bucket is dropped, and is full again
 BURST_SECONDS = 5  # of its rate a key may use at once, after a pause

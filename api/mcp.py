@@ -22,7 +22,7 @@ from api.admission import Work, admission_of
 from api.deps import authenticate, check_query, secret_of
 from api.middleware import REQUEST_ID, path_text
 from api.proxy_user import USER
-from memorybase import errors
+from memorybase.core import errors
 
 if TYPE_CHECKING:
     from memorybase_client.mcp.scope import Scope

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from api.schemas import NOT_GIVEN, Body, Identifier, ModelName, Name, RetainDays, example
-from memorybase.ingestion.flush import MAX_SESSIONS
-from memorybase.memory_bases.manage import MAX_IDLE_SECONDS, MAX_THRESHOLD
-from memorybase.models import Capture, Priority
-from memorybase.vector_stores import VectorStoreName
+from memorybase.core.ingestion.flush import MAX_SESSIONS
+from memorybase.core.memory_bases.manage import MAX_IDLE_SECONDS, MAX_THRESHOLD
+from memorybase.core.models import Capture, Priority
+from memorybase.core.vector_stores import VectorStoreName
 
 # What POST /memories accepts, and the server decides.
 DECIDED_BY_SERVER = frozenset({"id", "user_id", "created_at"})

@@ -12,8 +12,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import failures
 from api.schemas import PROBLEM_JSON
-from memorybase import errors
-from memorybase.telemetry import bound, get_logger
+from memorybase.core import errors
+from memorybase.core.telemetry import bound, get_logger
 
 # _SLASH stands for a slash inside a path segment; _ESCAPE escapes either character where an id contains it.
 _SLASH, _ESCAPE = "\ufdd0", "\ufdd1"

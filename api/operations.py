@@ -19,7 +19,7 @@ from fastapi.routing import APIRoute
 
 from api.admission import Work
 from api.key_limits import REFUSED, Rule
-from memorybase.calls import Effect
+from memorybase.core.calls import Effect
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 

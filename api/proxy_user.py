@@ -6,7 +6,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from memorybase.settings import Settings
+from memorybase.core.settings import Settings
 
 USER = "proxy_user"  # in the scope
 MAX_LENGTH = 200

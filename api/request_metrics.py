@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.locations import PREFIX
-from memorybase import metrics, tracing
+from memorybase.core import metrics, tracing
 
 # By route, not by path: a path has ids, and one label for each would grow without bound.
 UNMATCHED = "unmatched"

@@ -18,25 +18,25 @@ from pydantic import (
     WrapValidator,
 )
 
-from memorybase import time_zones
-from memorybase.caveats import MAX_QUERY_CHARS, Caveat
-from memorybase.conversation import Report, Source
-from memorybase.conversation.history.node_executions import (
+from memorybase.core import time_zones
+from memorybase.core.caveats import MAX_QUERY_CHARS, Caveat
+from memorybase.core.conversation import Report, Source
+from memorybase.core.conversation.history.node_executions import (
     MAX_EXECUTIONS,
     MAX_INDEX,
     ExecutionStatus,
     ReportedExecution,
 )
-from memorybase.errors import SentId
-from memorybase.ingestion.capture import CapturedMessage
-from memorybase.ingestion.flush import JobBrief
-from memorybase.ingestion.trigger import IngestionState
-from memorybase.messages import MAX_MESSAGES, not_blank, storable
-from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH
-from memorybase.queries.expiry import MAX_RETAIN_DAYS
-from memorybase.sessions.curation import MAX_IDS, MAX_REASON, Action
-from memorybase.sessions.edits import NewExpiry
-from memorybase.validation import Sent
+from memorybase.core.errors import SentId
+from memorybase.core.ingestion.capture import CapturedMessage
+from memorybase.core.ingestion.flush import JobBrief
+from memorybase.core.ingestion.trigger import IngestionState
+from memorybase.core.messages import MAX_MESSAGES, not_blank, storable
+from memorybase.core.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH
+from memorybase.core.queries.expiry import MAX_RETAIN_DAYS
+from memorybase.core.sessions.curation import MAX_IDS, MAX_REASON, Action
+from memorybase.core.sessions.edits import NewExpiry
+from memorybase.core.validation import Sent
 
 Role = Literal["user", "assistant", "system", "tool"]
 MAX_WAIT_SECONDS = 60

@@ -9,11 +9,11 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from api.schemas import QUERY_BOUND, Body, Identifier, Moment, Role, SentUuid, Stored, TimeZone, Until, example
-from memorybase.caveats import Caveat
-from memorybase.described import MemoryBaseId, SessionId
-from memorybase.search import part_weights, request, weights
-from memorybase.search.hits import Hit
-from memorybase.vectors.search import MAX_FILTER_KEYS, MAX_TOP_K
+from memorybase.core.caveats import Caveat
+from memorybase.core.described import MemoryBaseId, SessionId
+from memorybase.core.search import part_weights, request, weights
+from memorybase.core.search.hits import Hit
+from memorybase.core.vectors.search import MAX_FILTER_KEYS, MAX_TOP_K
 
 Factor = Annotated[float, Field(ge=0, le=part_weights.MAX_FACTOR, allow_inf_nan=False)]
 HalfLife = Annotated[float, Field(ge=0, le=request.MAX_HALF_LIFE_DAYS, allow_inf_nan=False)]

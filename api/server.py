@@ -19,9 +19,9 @@ from api.connections import Connections
 from api.file_limit import raise_file_limit
 from api.http_protocol import BoundedHttp
 from api.limits import site_of
-from memorybase import telemetry
-from memorybase.settings import Settings
-from memorybase.telemetry import get_logger
+from memorybase.core import telemetry
+from memorybase.core.settings import Settings
+from memorybase.core.telemetry import get_logger
 
 # Files that are not connections of callers: of the database, Redis, Chroma, models and logs.
 OWN_FILES = 256

@@ -17,10 +17,10 @@ from pydantic import TypeAdapter
 from api import failures
 from api.admission import Work, admission_of
 from api.shared_polls import SharedPolls
-from memorybase import errors
-from memorybase.read_models import jobs
-from memorybase.read_models.jobs import JobView
-from memorybase.services import Services
+from memorybase.core import errors
+from memorybase.core.read_models import jobs
+from memorybase.core.read_models.jobs import JobView
+from memorybase.core.services import Services
 
 Key = TypeVar("Key")
 Result = TypeVar("Result")

@@ -22,13 +22,13 @@ from uuid import UUID, uuid5
 import sqlalchemy as sa
 from history import services_in
 
-from memorybase.auth import api_keys
-from memorybase.conversation.history import node_executions
+from memorybase.core.auth import api_keys
+from memorybase.core.conversation.history import node_executions
+from memorybase.core.ids import CallerId
+from memorybase.core.models import NodeExecution
+from memorybase.core.sessions import flows
 from memorybase.features.dify.node_objects import NodeObjectMemory
 from memorybase.features.dify.object_store import objects_at
-from memorybase.ids import CallerId
-from memorybase.models import NodeExecution
-from memorybase.sessions import flows
 
 FLOW, SESSION, NODE = "flow", "session", "llm"
 

@@ -31,8 +31,8 @@ from ingesting.latency import paced
 from ingesting.target import Base, Target, in_calls, new_base, running_stack
 from ingesting.texts import WORDS, Corpus
 
-from memorybase.errors import NotReady
-from memorybase.redis_locks import RedisSessionLocks
+from memorybase.core.errors import NotReady
+from memorybase.core.redis_locks import RedisSessionLocks
 from memorybase.stack.state import settings_in_use
 from memorybase.wiring import redis_client
 

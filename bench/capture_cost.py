@@ -38,26 +38,26 @@ from ingesting.doubles import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMem
 from ingesting.postgresql import running_postgresql
 
 from memorybase import features
-from memorybase.auth import api_keys
-from memorybase.callers import acting_as, caller_of
-from memorybase.calls import Actor, Call, Effect
-from memorybase.database import migrate
-from memorybase.database.engine import Database
+from memorybase.core.auth import api_keys
+from memorybase.core.callers import acting_as, caller_of
+from memorybase.core.calls import Actor, Call, Effect
+from memorybase.core.database import migrate
+from memorybase.core.database.engine import Database
+from memorybase.core.ingestion import capture as ingestion
+from memorybase.core.ingestion.advance import advance
+from memorybase.core.ingestion.capture import CaptureRequest
+from memorybase.core.ingestion.claim import Claim, claim_job
+from memorybase.core.ingestion.lease import LeaseKeeper
+from memorybase.core.ingestion.settlement import WriteResult
+from memorybase.core.memory_bases.manage import NewMemoryBase, create_memory_base
+from memorybase.core.messages import NewMessage, normalise
+from memorybase.core.queries import ledger
+from memorybase.core.queries import messages as message_queries
+from memorybase.core.services import JobMessage, Services
+from memorybase.core.sessions import flows
+from memorybase.core.settings import Settings
 from memorybase.features.audit_log.recording import Recorder
 from memorybase.features.quotas.bounds import NAMES
-from memorybase.ingestion import capture as ingestion
-from memorybase.ingestion.advance import advance
-from memorybase.ingestion.capture import CaptureRequest
-from memorybase.ingestion.claim import Claim, claim_job
-from memorybase.ingestion.lease import LeaseKeeper
-from memorybase.ingestion.settlement import WriteResult
-from memorybase.memory_bases.manage import NewMemoryBase, create_memory_base
-from memorybase.messages import NewMessage, normalise
-from memorybase.queries import ledger
-from memorybase.queries import messages as message_queries
-from memorybase.services import JobMessage, Services
-from memorybase.sessions import flows
-from memorybase.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 KEY = "the-key-of-the-benchmark"

@@ -33,9 +33,9 @@ from recalling import command, corpora, naive
 from recalling.corpora import Conversation, Corpus, Question
 from recalling.loading import Loaded
 
-from memorybase.conversation import ESTIMATE
-from memorybase.conversation.view.records import Record
-from memorybase.messages import message_text
+from memorybase.core.conversation import ESTIMATE
+from memorybase.core.conversation.view.records import Record
+from memorybase.core.messages import message_text
 
 BUDGETS = (1_000, 2_000, 4_000, 8_000)
 NAIVE_WORDS = 200

@@ -35,8 +35,8 @@ from recalling import command, corpora
 from recalling.corpora import Conversation, Corpus, Question
 from recalling.loading import Loaded
 
+from memorybase.core.search.part_weights import KIND
 from memorybase.features.lab.metrics import Judged, judge, summarize
-from memorybase.search.part_weights import KIND
 
 UPDATES = ("update", "knowledge_update", "contradiction_resolution")
 SEEDS = (1, 2)

@@ -25,22 +25,22 @@ import sqlalchemy as sa
 from ingesting.doubles import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 
 from memorybase import features
-from memorybase.auth import api_keys
-from memorybase.conversation import View
-from memorybase.conversation.context import ContextRequest, build_context
-from memorybase.conversation.history import node_executions
-from memorybase.conversation.history.read import history_of
-from memorybase.conversation.history.request import Conversation, HistoryRequest
-from memorybase.conversation.session_memory.summaries import SUMMARIZE
-from memorybase.conversation.session_memory.summary_job import make_summary
-from memorybase.database import migrate
-from memorybase.database.engine import Database
-from memorybase.ingestion import capture as ingestion
-from memorybase.ingestion.capture import CaptureRequest
-from memorybase.messages import normalise
-from memorybase.services import Services
-from memorybase.sessions import flows
-from memorybase.settings import Settings
+from memorybase.core.auth import api_keys
+from memorybase.core.conversation import View
+from memorybase.core.conversation.context import ContextRequest, build_context
+from memorybase.core.conversation.history import node_executions
+from memorybase.core.conversation.history.read import history_of
+from memorybase.core.conversation.history.request import Conversation, HistoryRequest
+from memorybase.core.conversation.session_memory.summaries import SUMMARIZE
+from memorybase.core.conversation.session_memory.summary_job import make_summary
+from memorybase.core.database import migrate
+from memorybase.core.database.engine import Database
+from memorybase.core.ingestion import capture as ingestion
+from memorybase.core.ingestion.capture import CaptureRequest
+from memorybase.core.messages import normalise
+from memorybase.core.services import Services
+from memorybase.core.sessions import flows
+from memorybase.core.settings import Settings
 
 TEXT = "The quick brown fox jumps over the lazy dog, and then it rests for a while in the shade. "
 NODE = "llm"

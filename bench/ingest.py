@@ -26,8 +26,8 @@ from ingesting.plotting import plot
 from ingesting.target import Target, running_stack
 from ingesting.texts import Corpus
 
-from memorybase import telemetry
-from memorybase.settings import Settings
+from memorybase.core import telemetry
+from memorybase.core.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 ON_THE_STACK = ("startup", "bulk", "tens", "small", "capture", "searchable", "search", "chroma", "memory")

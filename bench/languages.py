@@ -25,12 +25,12 @@ import sqlalchemy as sa
 from harness.world import World, build_world
 from made.in_languages import in_languages
 
-from memorybase.embedding import Embedders
+from memorybase.core.embedding import Embedders
+from memorybase.core.models import Message, Posting
+from memorybase.core.search import search as answer
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.settings import Settings
 from memorybase.features.lab.metrics import judge, summarize
-from memorybase.models import Message, Posting
-from memorybase.search import search as answer
-from memorybase.search.request import SearchRequest
-from memorybase.settings import Settings
 
 
 def load(world: World, documents: Mapping[str, Mapping[str, Any]]) -> tuple[UUID, dict[UUID, str]]:

@@ -30,9 +30,9 @@ from ingesting.about import machine
 from ingesting.postgresql import DurablePostgres
 from numpy.typing import NDArray
 
-from memorybase.vectors.chroma import ChromaStore
-from memorybase.vectors.pgvector import PgVectorStore
-from memorybase.vectors.store import CollectionRef, VectorRecord
+from memorybase.core.vectors.chroma import ChromaStore
+from memorybase.core.vectors.pgvector import PgVectorStore
+from memorybase.core.vectors.store import CollectionRef, VectorRecord
 
 DIMENSION = 384
 TOPICS = 200

@@ -9,8 +9,8 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from memorybase.embedding.registry import load
-from memorybase.settings import Settings
+from memorybase.core.embedding.registry import load
+from memorybase.core.settings import Settings
 
 
 def main() -> None:

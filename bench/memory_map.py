@@ -25,21 +25,21 @@ from ingesting.doubles import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMem
 from numpy.typing import NDArray
 
 from memorybase import features
-from memorybase.auth import api_keys
-from memorybase.database import migrate
-from memorybase.database.engine import Database
+from memorybase.core.auth import api_keys
+from memorybase.core.database import migrate
+from memorybase.core.database.engine import Database
+from memorybase.core.ingestion import capture
+from memorybase.core.ingestion.capture import CaptureRequest
+from memorybase.core.memory_bases import manage
+from memorybase.core.memory_bases.manage import NewMemoryBase
+from memorybase.core.messages import normalise
+from memorybase.core.models import Capture, Generation, LedgerEntry, Message, Session, SessionProgress
+from memorybase.core.services import Services
+from memorybase.core.sessions import flows
+from memorybase.core.settings import Settings
+from memorybase.core.vectors.chunk_ids import chunk_id
+from memorybase.core.vectors.store import CollectionRef, VectorRecord
 from memorybase.features.memory_map import job, page_data, read
-from memorybase.ingestion import capture
-from memorybase.ingestion.capture import CaptureRequest
-from memorybase.memory_bases import manage
-from memorybase.memory_bases.manage import NewMemoryBase
-from memorybase.messages import normalise
-from memorybase.models import Capture, Generation, LedgerEntry, Message, Session, SessionProgress
-from memorybase.services import Services
-from memorybase.sessions import flows
-from memorybase.settings import Settings
-from memorybase.vectors.chunk_ids import chunk_id
-from memorybase.vectors.store import CollectionRef, VectorRecord
 
 TOPICS = 100
 RUN = 20  # messages

@@ -26,15 +26,15 @@ import sqlalchemy as sa
 from ingesting.doubles import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 
 from memorybase import features
-from memorybase.auth import api_keys
-from memorybase.database import migrate
-from memorybase.database.engine import Database
-from memorybase.database.paging import Page, PageRequest
-from memorybase.database.upsert import core
-from memorybase.keyword_index.analyzer import analyzer, term_key
-from memorybase.memory_bases import manage
-from memorybase.memory_bases.manage import NewMemoryBase
-from memorybase.models import (
+from memorybase.core.auth import api_keys
+from memorybase.core.database import migrate
+from memorybase.core.database.engine import Database
+from memorybase.core.database.paging import Page, PageRequest
+from memorybase.core.database.upsert import core
+from memorybase.core.keyword_index.analyzer import analyzer, term_key
+from memorybase.core.memory_bases import manage
+from memorybase.core.memory_bases.manage import NewMemoryBase
+from memorybase.core.models import (
     Capture,
     DeadLetter,
     LedgerEntry,
@@ -44,14 +44,14 @@ from memorybase.models import (
     Session,
     SessionProgress,
 )
-from memorybase.operations import sweeper
-from memorybase.queries.coverage import SearchState
-from memorybase.queries.runs import RunFilter
-from memorybase.queries.session_lists import SessionFilter
-from memorybase.read_models import end_users, memory_bases, overview, runs, sessions
-from memorybase.services import Services
-from memorybase.sessions import flows
-from memorybase.settings import Settings
+from memorybase.core.operations import sweeper
+from memorybase.core.queries.coverage import SearchState
+from memorybase.core.queries.runs import RunFilter
+from memorybase.core.queries.session_lists import SessionFilter
+from memorybase.core.read_models import end_users, memory_bases, overview, runs, sessions
+from memorybase.core.services import Services
+from memorybase.core.sessions import flows
+from memorybase.core.settings import Settings
 
 RUNS = 2  # of a session, each a question and its answer
 SESSIONS_OF_A_PERSON = 5

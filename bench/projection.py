@@ -2,8 +2,9 @@
 
     python bench/projection.py [--data-dir DIR]
 
-It writes memorybase/embedding/calibration.txt (the beginnings of those messages) and all-MiniLM-L6-v2.projection.npz.
-Existing memory bases must then be regenerated, so run it only if the calibration text has to change.
+It writes calibration.txt (the beginnings of those messages) and all-MiniLM-L6-v2.projection.npz into
+memorybase/core/embedding. Existing memory bases must then be regenerated, so run it only if the calibration text has to
+change.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from pathlib import Path
 
 import made
 
-from memorybase.embedding import token_vectors
-from memorybase.embedding.onnx import OnnxEmbedder
-from memorybase.embedding.registry import load
-from memorybase.embedding.token_vectors import Projection
-from memorybase.settings import Settings
+from memorybase.core.embedding import token_vectors
+from memorybase.core.embedding.onnx import OnnxEmbedder
+from memorybase.core.embedding.registry import load
+from memorybase.core.embedding.token_vectors import Projection
+from memorybase.core.settings import Settings
 
 CHARS = 260  # per message: 15,000 tokens in total
 

@@ -11,7 +11,8 @@ first result is a question that answers nothing.
 
 --naive compares with plain BM25 and plain vector search. --fit reads the values of all signals from the responses
 (explain), fits their weights with one conversation left out each time, and prints the quality on the one left out, the
-gain of each signal, and the weights fitted on all. It changes nothing: memorybase/search/scoring.py holds the weights.
+gain of each signal, and the weights fitted on all. It changes nothing: memorybase/core/search/scoring.py has the
+weights.
 --data-dir keeps the loaded data for the next run.
 """
 
@@ -32,11 +33,11 @@ from recalling import command, corpora, naive
 from recalling.corpora import Conversation, Corpus, Question
 from recalling.loading import Loaded
 
-from memorybase.embedding import Embedders
+from memorybase.core.embedding import Embedders
+from memorybase.core.search.scoring import SIGNALS
 from memorybase.features.lab import fitting
 from memorybase.features.lab.fitting import JudgedCandidates, cross_validate, fit
 from memorybase.features.lab.metrics import Judged, Summary, difference, judge, summarize
-from memorybase.search.scoring import SIGNALS
 
 Mode = Literal["hybrid", "dense", "keyword"]
 

@@ -29,9 +29,9 @@ from scaling.embedder import MadeEmbedder
 from scaling.stage import Size, filled
 from scaling.texts import Vocabulary
 
-from memorybase import telemetry
-from memorybase.embedding import Embedders
-from memorybase.settings import Settings
+from memorybase.core import telemetry
+from memorybase.core.embedding import Embedders
+from memorybase.core.settings import Settings
 
 WAYS: dict[str, Sequence[str]] = {"vectors": (), "no-vectors": ("--no-vectors",)}
 PATIENCE = 3 * 3_600.0

@@ -25,14 +25,14 @@ from typing import NamedTuple
 from made import changes
 from made.files import FOLDER
 
-from memorybase.embedding import Embedders
+from memorybase.core.embedding import Embedders
+from memorybase.core.keyword_index.analyzer import DETECT, analyzer
+from memorybase.core.keyword_index.languages import LANGUAGES, Language
+from memorybase.core.search import about_person
+from memorybase.core.settings import Settings
 from memorybase.features.hit_corrections import pairs
 from memorybase.features.hit_corrections.marking import Likeness
 from memorybase.features.standing_statements import finder, forms
-from memorybase.keyword_index.analyzer import DETECT, analyzer
-from memorybase.keyword_index.languages import LANGUAGES, Language
-from memorybase.search import about_person
-from memorybase.settings import Settings
 
 RULES = FOLDER / "rules"
 PARTS = ("languages", "standing", "corrections")

@@ -24,8 +24,8 @@ from ingesting.about import machine
 from scaling import long_runs, operations, report, storage
 from scaling.stage import STORES, Size, StoreName, filled
 
-from memorybase import telemetry
-from memorybase.settings import Settings
+from memorybase.core import telemetry
+from memorybase.core.settings import Settings
 
 GROUPS = ("short", "long", "regenerate")
 Figures = dict[str, Any]

@@ -11,8 +11,8 @@ other files, small talk and general knowledge, and single words that it does not
 
 For each min_score it prints how many of these requests still recall something, and how many right first results are
 lost; then how many results of a score are right, by store, also in one flow with --large messages: all conversations,
-filled up with generated ones. --fit fits the weights of Evidence (memorybase/search/scoring.py) again, and prints how
-often a store seems to answer with the weights of today, the fitted ones, and those fitted without the question's
+filled up with generated ones. --fit fits the weights of Evidence (memorybase/core/search/scoring.py) again, and prints
+how often a store seems to answer with the weights of today, the fitted ones, and those fitted without the question's
 conversation, of questions that it answers and of others. It changes nothing.
 """
 
@@ -34,10 +34,10 @@ from recalling.corpora import Conversation, Corpus, Question
 from recalling.loading import Loaded
 
 from memorybase import wiring
+from memorybase.core.keyword_index.analyzer import analyzer
+from memorybase.core.services import Services
+from memorybase.core.settings import Settings
 from memorybase.features.lab.calibration import Scored, bands, best_scores, calibration_error, cuts
-from memorybase.keyword_index.analyzer import analyzer
-from memorybase.services import Services
-from memorybase.settings import Settings
 from memorybase.stack.state import settings_in_use
 
 SIZES = (1, 3, 10, 50)

@@ -15,8 +15,8 @@ from ingesting.doubles import FakeEmbedder, FakeEmbedders
 from numpy.typing import NDArray
 
 from memorybase import wiring
-from memorybase.services import Services
-from memorybase.settings import Settings
+from memorybase.core.services import Services
+from memorybase.core.settings import Settings
 
 SECONDS = float(os.environ.get("BENCH_TEXT_SECONDS", "0"))
 

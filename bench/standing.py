@@ -29,9 +29,9 @@ from recalling import command, corpora
 from recalling.corpora import Conversation, Corpus
 from recalling.loading import Loaded
 
+from memorybase.core.messages import message_text
 from memorybase.features.standing_statements import finder
 from memorybase.features.standing_statements.replacement import topic_of
-from memorybase.messages import message_text
 
 BUDGETS = (1_000, 2_000, 4_000)
 Mode = Literal["hybrid", "keyword"]

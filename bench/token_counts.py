@@ -14,10 +14,10 @@ from collections.abc import Callable
 
 from made.token_texts import texts_by_kind
 
-from memorybase.conversation import Record
-from memorybase.conversation.view.token_counters import counter_named
-from memorybase.conversation.view.token_estimate import estimated_tokens
-from memorybase.conversation.view.tokens import TokenCounter
+from memorybase.core.conversation import Record
+from memorybase.core.conversation.view.token_counters import counter_named
+from memorybase.core.conversation.view.token_estimate import estimated_tokens
+from memorybase.core.conversation.view.tokens import TokenCounter
 
 REPEATS = 5
 

@@ -24,7 +24,7 @@ import time
 import psutil
 from queueing.stage import Stage, staged
 
-from memorybase.ingestion.flush import flush
+from memorybase.core.ingestion.flush import flush
 
 SESSION = 20  # messages
 SECONDS = 10  # of ideal work for each worker

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 import httpx
 from memorybase_client import local_stack
 
-from memorybase import errors
-from memorybase.settings import Settings, embedded
+from memorybase.core import errors
+from memorybase.core.settings import Settings, embedded
 from memorybase.stack.announce import local_of, note_for_clients, offer_sign_in, say_what_to_export, stay_noted
 from memorybase.stack.children import reachable
 from memorybase.stack.run import MODEL, PREPARING, opened
@@ -30,7 +30,7 @@ from memorybase.stack.state import RESTORED, DataDir, RunningStack, now_text
 from memorybase.stack.watch import failing_parts
 
 if TYPE_CHECKING:
-    from memorybase.services import Services
+    from memorybase.core.services import Services
     from worker.thread import WorkerThread
 
 LOG = "memorybase"  # logs/memorybase.log
@@ -61,7 +61,7 @@ def run_one_process(data_dir: Path, host: str, port: int, report: Report, *, wit
         if with_parent:
             threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
         with data.log_file(LOG).open("a", encoding="utf-8") as log:
-            from memorybase import telemetry
+            from memorybase.core import telemetry
 
             telemetry.configure(settings, stream=log)
             OneProcess(settings, data, stack, report, note=not with_parent).run(host, free)
@@ -129,8 +129,8 @@ class OneProcess:
 
     def _services(self) -> Services:
         from memorybase import wiring
-        from memorybase.auth import api_keys
-        from memorybase.database import migrate
+        from memorybase.core.auth import api_keys
+        from memorybase.core.database import migrate
 
         migrate.upgrade(self._settings.migration_url)
         services = wiring.build(self._settings, role="all")

@@ -6,20 +6,21 @@ import gc
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from memorybase import errors, features, tracing
-from memorybase.database.engine import Database
-from memorybase.embedding import CrossEncoderReranker, Embedders
-from memorybase.embedding.preparation import WAIT_SECONDS
-from memorybase.foreground import Foreground
-from memorybase.locks import ProcessLocks, SessionLocks
-from memorybase.process_queue import ProcessQueue
-from memorybase.services import IngestionQueue, ProcessState, Services
-from memorybase.settings import RedisSentinel, Settings
-from memorybase.vector_stores import VectorStoreName
-from memorybase.vectors.chroma import ChromaStore
-from memorybase.vectors.chroma_in_process import ElsewhereChroma, InProcessChroma
-from memorybase.vectors.store import VectorStore
-from memorybase.vectors.stores import VectorStores
+from memorybase import features
+from memorybase.core import errors, tracing
+from memorybase.core.database.engine import Database
+from memorybase.core.embedding import CrossEncoderReranker, Embedders
+from memorybase.core.embedding.preparation import WAIT_SECONDS
+from memorybase.core.foreground import Foreground
+from memorybase.core.locks import ProcessLocks, SessionLocks
+from memorybase.core.process_queue import ProcessQueue
+from memorybase.core.services import IngestionQueue, ProcessState, Services
+from memorybase.core.settings import RedisSentinel, Settings
+from memorybase.core.vector_stores import VectorStoreName
+from memorybase.core.vectors.chroma import ChromaStore
+from memorybase.core.vectors.chroma_in_process import ElsewhereChroma, InProcessChroma
+from memorybase.core.vectors.store import VectorStore
+from memorybase.core.vectors.stores import VectorStores
 
 if TYPE_CHECKING:
     import redis
@@ -147,7 +148,7 @@ def _vector_stores(settings: Settings, role: Role, state: ProcessState) -> Vecto
         )
     if url := settings.resolved_pgvector_url:
         # Here: PostgreSQL's driver takes 9 MB of each process.
-        from memorybase.vectors import pgvector
+        from memorybase.core.vectors import pgvector
 
         stores["pgvector"] = pgvector.PgVectorStore(
             url, pool_size=VECTOR_POOL_SIZES[role], index_above=pgvector.INDEX_ABOVE
@@ -158,7 +159,7 @@ def _vector_stores(settings: Settings, role: Role, state: ProcessState) -> Vecto
 def _locks(settings: Settings) -> SessionLocks:
     if settings.one_process:
         return ProcessLocks()
-    from memorybase.redis_locks import RedisSessionLocks
+    from memorybase.core.redis_locks import RedisSessionLocks
 
     return RedisSessionLocks(redis_client(settings), ttl_seconds=settings.lock_seconds)
 

@@ -1,1 +1,1 @@
-"""The database's history, one revision a file in versions/; run by memorybase.database.migrate."""
+"""The database's history, one revision a file in versions/; run by memorybase.core.database.migrate."""

@@ -1,4 +1,4 @@
-"""How Alembic runs a migration here. memorybase.database.migrate opens the connection and keeps other migrators out."""
+"""How Alembic runs a migration here. memorybase.core.database.migrate connects and keeps other migrators out."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from alembic import context
 from sqlalchemy import Connection
 
 from memorybase import features
-from memorybase.database import migrate
-from memorybase.models import Base
+from memorybase.core.database import migrate
+from memorybase.core.models import Base
 
 features.hooks()  # which declares their tables
 

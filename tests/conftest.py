@@ -26,8 +26,8 @@ from harness.world import World, build_world
 from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
-from memorybase import telemetry
-from memorybase.auth import api_keys
+from memorybase.core import telemetry
+from memorybase.core.auth import api_keys
 
 # A busy machine is not a failed property, and `make test` tries the same examples in each run.
 hypothesis.settings.register_profile("memorybase", deadline=None, derandomize=True)

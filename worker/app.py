@@ -14,8 +14,9 @@ from celery import Celery, signals
 from celery.worker import WorkController
 from kombu.transport import TRANSPORT_ALIASES
 
-from memorybase import telemetry, tracing, wiring
-from memorybase.settings import Settings
+from memorybase import wiring
+from memorybase.core import telemetry, tracing
+from memorybase.core.settings import Settings
 from worker import process
 from worker.queue import broker_settings
 from worker.transport import TRANSPORTS
@@ -64,7 +65,7 @@ app.conf.update(
     # A warm shutdown lets the running job end; worker.process stops it after DRAIN_SECONDS. Celery's soft shutdown
     # sleeps in the main thread, where the solo pool runs the job.
     worker_soft_shutdown_timeout=0,
-    # memorybase.telemetry configures logging.
+    # memorybase.core.telemetry configures logging.
     worker_hijack_root_logger=False,
     worker_redirect_stdouts=False,
 )

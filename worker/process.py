@@ -19,16 +19,17 @@ from uuid import UUID, getnode, uuid4
 
 import psutil
 
-from memorybase import deadlines, errors, telemetry, wiring
-from memorybase.embedding import Embedder
-from memorybase.embedding.background import NICENESS
-from memorybase.extension import WorkerThread
-from memorybase.ingestion import job_runner as ingestion
-from memorybase.ingestion import recovery
-from memorybase.operations.heartbeats import HeartbeatThread
-from memorybase.queries import heartbeats
-from memorybase.services import Services, Task
-from memorybase.settings import Settings
+from memorybase import wiring
+from memorybase.core import deadlines, errors, telemetry
+from memorybase.core.embedding import Embedder
+from memorybase.core.embedding.background import NICENESS
+from memorybase.core.extension import WorkerThread
+from memorybase.core.ingestion import job_runner as ingestion
+from memorybase.core.ingestion import recovery
+from memorybase.core.operations.heartbeats import HeartbeatThread
+from memorybase.core.queries import heartbeats
+from memorybase.core.services import Services, Task
+from memorybase.core.settings import Settings
 
 # The clock behind a process's start time may be adjusted; a pid is not reused within this long.
 START_TOLERANCE_MILLISECONDS = 2_000

@@ -17,10 +17,10 @@ from kombu.connection import Connection
 from kombu.messaging import Producer
 from kombu.utils.url import as_url
 
-from memorybase import telemetry
-from memorybase.circuit import Circuit
-from memorybase.services import INGEST, JobMessage, Task
-from memorybase.settings import RedisSentinel, Settings
+from memorybase.core import telemetry
+from memorybase.core.circuit import Circuit
+from memorybase.core.services import INGEST, JobMessage, Task
+from memorybase.core.settings import RedisSentinel, Settings
 
 QUEUE = "memorybase"
 

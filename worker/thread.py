@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from memorybase import telemetry
-from memorybase.process_queue import ProcessQueue
-from memorybase.services import Services
+from memorybase.core import telemetry
+from memorybase.core.process_queue import ProcessQueue
+from memorybase.core.services import Services
 from worker import process, work
 
 log = telemetry.get_logger(__name__)

@@ -14,7 +14,7 @@ from typing import Any
 from kombu.exceptions import KombuError
 from kombu.transport import pyamqp, redis
 
-from memorybase.telemetry import get_logger
+from memorybase.core.telemetry import get_logger
 
 log = get_logger(__name__)
 

@@ -7,14 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
-from memorybase.conversation.session_memory import summary_job
-from memorybase.conversation.session_memory.summaries import SUMMARIZE
-from memorybase.ingestion import job_runner
-from memorybase.services import INGEST, JobMessage, Task
+from memorybase.core.conversation.session_memory import summary_job
+from memorybase.core.conversation.session_memory.summaries import SUMMARIZE
+from memorybase.core.ingestion import job_runner
+from memorybase.core.services import INGEST, JobMessage, Task
 from worker.process import WorkerProcess
 
 if TYPE_CHECKING:
-    from memorybase.extension import Hooks, WorkerTask
+    from memorybase.core.extension import Hooks, WorkerTask
 
 Work = Callable[[WorkerProcess, Mapping[str, Any]], None]
 

@@ -25,8 +25,8 @@ from api.contract.typed import (
 )
 from api.operations import Policy
 from api.schemas import PROBLEM_JSON
-from memorybase.conversation import Source
-from memorybase.idempotency import KEY_LENGTH
+from memorybase.core.conversation import Source
+from memorybase.core.idempotency import KEY_LENGTH
 
 # Those to which api.schemas and the routes refer; what is in them is found.
 SCHEMAS: dict[str, Any] = {

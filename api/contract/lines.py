@@ -11,9 +11,9 @@ from pydantic import Field, RootModel
 from api.contract.messages import Closed, Content, Open, OpenAIViewMessage, StoredOutputs, ToolCalls, ViewMessage
 from api.contract.typed import Count, MemoryUseSummary
 from api.schemas import NOT_GIVEN
-from memorybase.conversation import Source
-from memorybase.conversation.session_memory.summaries import Covers
-from memorybase.read_models.jobs import JobView
+from memorybase.core.conversation import Source
+from memorybase.core.conversation.session_memory.summaries import Covers
+from memorybase.core.read_models.jobs import JobView
 
 JSON_LINES, EVENTS = "application/x-ndjson", "text/event-stream"
 STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}

@@ -1,6 +1,6 @@
 """Schemas of messages, which the domain reads and returns as plain JSON.
 
-A schema of what callers send is never stricter than memorybase.messages: what it refuses, the API refuses too.
+A schema of what callers send is never stricter than memorybase.core.messages: what it refuses, the API refuses too.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, RootModel, WithJsonSchema
 
 from api.schemas import NOT_GIVEN, ExecutionOutputs
-from memorybase import messages
+from memorybase.core import messages
 
 Role = Annotated[str, WithJsonSchema({"type": "string", "enum": list(messages.ROLES)})]
 Status = Annotated[str, WithJsonSchema({"type": "string", "enum": list(messages.STATUSES)})]

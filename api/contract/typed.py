@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from api.contract.messages import Content, Open, Partial, ToolCalls
-from memorybase.ingestion.flush import JobConflict
+from memorybase.core.ingestion.flush import JobConflict
 
 Nanoseconds = str | int | None
 Count = Annotated[int, Field(ge=0)]

@@ -14,7 +14,7 @@ from pathlib import Path
 from fastapi import APIRouter
 from fastapi.responses import FileResponse
 
-from memorybase import errors
+from memorybase.core import errors
 
 PACKAGE = "fastapi_swagger"
 HERE = Path(__file__).parent

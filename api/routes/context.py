@@ -11,13 +11,13 @@ from api.deps import Reader, ServicesDep, keyed_router
 from api.key_limits import Rule, end_user_in, flow_in, known_row, session_in
 from api.operations import operation
 from api.schemas import CONFLICT
-from memorybase import ids
-from memorybase.conversation import Limits, context
-from memorybase.conversation.context import ContextRequest, RecallOptions, StandingOptions
-from memorybase.conversation.session_memory.presets import PRESETS, SessionPreset
-from memorybase.conversation.summarizers.llm import checked_name
-from memorybase.conversation.view.token_counters import counter_for
-from memorybase.search.part_weights import PartWeights
+from memorybase.core import ids
+from memorybase.core.conversation import Limits, context
+from memorybase.core.conversation.context import ContextRequest, RecallOptions, StandingOptions
+from memorybase.core.conversation.session_memory.presets import PRESETS, SessionPreset
+from memorybase.core.conversation.summarizers.llm import checked_name
+from memorybase.core.conversation.view.token_counters import counter_for
+from memorybase.core.search.part_weights import PartWeights
 
 router = keyed_router("context")
 

@@ -12,15 +12,15 @@ from api.deps import PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.key_limits import Rule, memory_base_in
 from api.operations import operation
 from api.schemas import Body, Identifier, Moment, Stored, Until
-from memorybase import ids
-from memorybase.database.paging import Page
-from memorybase.memory_bases import dead_letters
-from memorybase.memory_bases.dead_letters import AT_ONCE, MAX_AT_ONCE, DeadLetterAction, DeadLetterResults
-from memorybase.queries.dead_letters import DeadLetterFilter
-from memorybase.read_models import dead_letters as groups
-from memorybase.read_models import jobs
-from memorybase.read_models.dead_letters import DeadLetterGroups
-from memorybase.read_models.jobs import DeadLetterView
+from memorybase.core import ids
+from memorybase.core.database.paging import Page
+from memorybase.core.memory_bases import dead_letters
+from memorybase.core.memory_bases.dead_letters import AT_ONCE, MAX_AT_ONCE, DeadLetterAction, DeadLetterResults
+from memorybase.core.queries.dead_letters import DeadLetterFilter
+from memorybase.core.read_models import dead_letters as groups
+from memorybase.core.read_models import jobs
+from memorybase.core.read_models.dead_letters import DeadLetterGroups
+from memorybase.core.read_models.jobs import DeadLetterView
 
 MAX_ALIKE = 100
 CAUSE_LENGTH = 64

@@ -10,12 +10,12 @@ from api.admission import Work
 from api.deps import EndUserId, FlowFilter, PageDep, Reader, ServicesDep, TextQuery, Writer, keyed_router
 from api.key_limits import FLOW_IN_QUERY, Rule, own_end_user
 from api.operations import operation
-from memorybase.database.paging import Page
-from memorybase.queries.end_users import EndUserOrder
-from memorybase.read_models import end_users
-from memorybase.read_models.end_users import EndUserDetails, EndUserView
-from memorybase.sessions import edits
-from memorybase.sessions.receipts import ErasureReceipt
+from memorybase.core.database.paging import Page
+from memorybase.core.queries.end_users import EndUserOrder
+from memorybase.core.read_models import end_users
+from memorybase.core.read_models.end_users import EndUserDetails, EndUserView
+from memorybase.core.sessions import edits
+from memorybase.core.sessions.receipts import ErasureReceipt
 
 router = keyed_router("sessions")
 

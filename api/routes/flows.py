@@ -41,21 +41,21 @@ from api.schemas import (
     TimeZone,
     Until,
 )
-from memorybase import caveats, ids, messages
-from memorybase.auth.api_keys import Principal
-from memorybase.conversation.history import node_executions
-from memorybase.conversation.history.node_executions import NewExecution
-from memorybase.database.paging import Page
-from memorybase.ingestion import capture
-from memorybase.models import ID_LENGTH
-from memorybase.queries import caller_ids
-from memorybase.queries.coverage import SearchState
-from memorybase.queries.runs import RunFilter
-from memorybase.read_models import runs, sessions
-from memorybase.read_models.runs import RunView
-from memorybase.read_models.sessions import FlowView
-from memorybase.sessions import deletion as session_deletion
-from memorybase.sessions import flows
+from memorybase.core import caveats, ids, messages
+from memorybase.core.auth.api_keys import Principal
+from memorybase.core.conversation.history import node_executions
+from memorybase.core.conversation.history.node_executions import NewExecution
+from memorybase.core.database.paging import Page
+from memorybase.core.ingestion import capture
+from memorybase.core.models import ID_LENGTH
+from memorybase.core.queries import caller_ids
+from memorybase.core.queries.coverage import SearchState
+from memorybase.core.queries.runs import RunFilter
+from memorybase.core.read_models import runs, sessions
+from memorybase.core.read_models.runs import RunView
+from memorybase.core.read_models.sessions import FlowView
+from memorybase.core.sessions import deletion as session_deletion
+from memorybase.core.sessions import flows
 
 router = keyed_router("flows")
 

@@ -9,8 +9,9 @@ from fastapi import APIRouter
 
 from api.deps import CheckedRoute, ServicesDep
 from api.schemas import ERRORS, Liveness, Readiness
-from memorybase import __version__, errors
-from memorybase.operations import health
+from memorybase import __version__
+from memorybase.core import errors
+from memorybase.core.operations import health
 
 # Each process has its own model, so it is no part of the stack for metrics and the doctor.
 MODEL = "model"

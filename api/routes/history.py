@@ -28,12 +28,12 @@ from api.schemas import (
     Stored,
     ViewAnswer,
 )
-from memorybase import ids
-from memorybase.conversation import Prefixes
-from memorybase.conversation.history import node_executions
-from memorybase.conversation.history.node_executions import MAX_INDEX, NodeExecutionView
-from memorybase.conversation.history.read import read_history
-from memorybase.conversation.history.request import (
+from memorybase.core import ids
+from memorybase.core.conversation import Prefixes
+from memorybase.core.conversation.history import node_executions
+from memorybase.core.conversation.history.node_executions import MAX_INDEX, NodeExecutionView
+from memorybase.core.conversation.history.read import read_history
+from memorybase.core.conversation.history.request import (
     DEFAULT_MAX_TOKENS,
     MAX_TURNS,
     Conversation,
@@ -42,16 +42,16 @@ from memorybase.conversation.history.request import (
     OnMissing,
     Unanswered,
 )
-from memorybase.conversation.memory_use import record
-from memorybase.conversation.memory_use.given import MAX_SOURCE_IDS, Given, GivenSource, record_given
-from memorybase.conversation.memory_use.record import NodeUse, RunMemory
-from memorybase.conversation.view.records import Kind
-from memorybase.conversation.view.rendering import Format
-from memorybase.messages import MAX_MESSAGES
-from memorybase.models import NAME_LENGTH
-from memorybase.queries import caller_ids
-from memorybase.read_models import run_story
-from memorybase.read_models.run_story import RunStory
+from memorybase.core.conversation.memory_use import record
+from memorybase.core.conversation.memory_use.given import MAX_SOURCE_IDS, Given, GivenSource, record_given
+from memorybase.core.conversation.memory_use.record import NodeUse, RunMemory
+from memorybase.core.conversation.view.records import Kind
+from memorybase.core.conversation.view.rendering import Format
+from memorybase.core.messages import MAX_MESSAGES
+from memorybase.core.models import NAME_LENGTH
+from memorybase.core.queries import caller_ids
+from memorybase.core.read_models import run_story
+from memorybase.core.read_models.run_story import RunStory
 
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 

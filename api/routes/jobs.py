@@ -16,15 +16,15 @@ from api.deps import PageDep, Reader, ServicesDep, Writer, check_key, keyed_rout
 from api.key_limits import Rule, job_in_path, memory_base_in
 from api.operations import operation
 from api.schemas import CONFLICT, MAX_WAIT_SECONDS, Body, Identifier, Moment, SentUuid, Stored, Until
-from memorybase import ids
-from memorybase.database.paging import Page
-from memorybase.memory_bases import job_actions, regenerate
-from memorybase.memory_bases.job_actions import AT_ONCE, MAX_AT_ONCE, JobResults
-from memorybase.models import JobKind, JobState
-from memorybase.queries.job_lists import JobAction, JobFilter
-from memorybase.queries.ownership import not_found
-from memorybase.read_models import jobs
-from memorybase.read_models.jobs import JobView
+from memorybase.core import ids
+from memorybase.core.database.paging import Page
+from memorybase.core.memory_bases import job_actions, regenerate
+from memorybase.core.memory_bases.job_actions import AT_ONCE, MAX_AT_ONCE, JobResults
+from memorybase.core.models import JobKind, JobState
+from memorybase.core.queries.job_lists import JobAction, JobFilter
+from memorybase.core.queries.ownership import not_found
+from memorybase.core.read_models import jobs
+from memorybase.core.read_models.jobs import JobView
 
 CODE_LENGTH = 64
 

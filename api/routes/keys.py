@@ -14,13 +14,13 @@ from api.idempotency import keeping, refuse_replay
 from api.locations import location
 from api.operations import operation
 from api.schemas import CONFLICT, Body, Identifier, Moment, Name, SentUuid
-from memorybase import errors, ids
-from memorybase.auth import api_keys
-from memorybase.auth.api_keys import DEFAULT_OVERLAP, MAX_OVERLAP
-from memorybase.auth.limits import MAX_FLOWS, scopes_of
-from memorybase.database.paging import Page
-from memorybase.models import ApiKey
-from memorybase.settings import MAX_QUOTA
+from memorybase.core import errors, ids
+from memorybase.core.auth import api_keys
+from memorybase.core.auth.api_keys import DEFAULT_OVERLAP, MAX_OVERLAP
+from memorybase.core.auth.limits import MAX_FLOWS, scopes_of
+from memorybase.core.database.paging import Page
+from memorybase.core.models import ApiKey
+from memorybase.core.settings import MAX_QUOTA
 
 Quota = Annotated[int, Field(ge=0, le=MAX_QUOTA)]
 MESSAGES_PER_DAY = "New messages a day in UTC, captured or of chats; null: the default of the settings."

@@ -38,27 +38,27 @@ from api.schemas import (
     Stored,
 )
 from api.search_schemas import WeightsBody
-from memorybase import caveats, ids
-from memorybase.auth.api_keys import Principal
-from memorybase.database.paging import Page
-from memorybase.ingestion import flush
-from memorybase.ingestion.flush import FlushResult, JobBrief
-from memorybase.memory_bases import consistency, dead_letters, deletion, manage, regenerate
-from memorybase.memory_bases.regenerate import RegenerateResult
-from memorybase.models import ID_LENGTH, JobState
-from memorybase.queries.base_sessions import BaseSessionQuery, SessionState
-from memorybase.queries.dead_letters import DeadLetterFilter
-from memorybase.queries.job_lists import JobFilter
-from memorybase.queries.memory_base_lists import MemoryBaseOrder, MemoryBaseQuery, MemoryBaseStatus
-from memorybase.queries.session_lists import SessionOrder
-from memorybase.read_models import activity, memory_bases
-from memorybase.read_models import jobs as work
-from memorybase.read_models.activity import Activity
-from memorybase.read_models.jobs import DeadLetterView, JobView
-from memorybase.read_models.memory_bases import BaseSessionView, MemoryBaseView
-from memorybase.search import weights
-from memorybase.search.weights import StoredWeights, WeightSet, WeightsView
-from memorybase.services import Services
+from memorybase.core import caveats, ids
+from memorybase.core.auth.api_keys import Principal
+from memorybase.core.database.paging import Page
+from memorybase.core.ingestion import flush
+from memorybase.core.ingestion.flush import FlushResult, JobBrief
+from memorybase.core.memory_bases import consistency, dead_letters, deletion, manage, regenerate
+from memorybase.core.memory_bases.regenerate import RegenerateResult
+from memorybase.core.models import ID_LENGTH, JobState
+from memorybase.core.queries.base_sessions import BaseSessionQuery, SessionState
+from memorybase.core.queries.dead_letters import DeadLetterFilter
+from memorybase.core.queries.job_lists import JobFilter
+from memorybase.core.queries.memory_base_lists import MemoryBaseOrder, MemoryBaseQuery, MemoryBaseStatus
+from memorybase.core.queries.session_lists import SessionOrder
+from memorybase.core.read_models import activity, memory_bases
+from memorybase.core.read_models import jobs as work
+from memorybase.core.read_models.activity import Activity
+from memorybase.core.read_models.jobs import DeadLetterView, JobView
+from memorybase.core.read_models.memory_bases import BaseSessionView, MemoryBaseView
+from memorybase.core.search import weights
+from memorybase.core.search.weights import StoredWeights, WeightSet, WeightsView
+from memorybase.core.services import Services
 
 router = keyed_router("memories")
 

@@ -22,21 +22,21 @@ from api.schemas import (
     SentUuid,
     Until,
 )
-from memorybase import ids, messages
-from memorybase.auth.api_keys import Principal
-from memorybase.database.paging import Page
-from memorybase.ids import CallerId
-from memorybase.queries import caller_ids
-from memorybase.queries.message_changes import Attribution
-from memorybase.queries.messages import MessageQuery
-from memorybase.read_models import ingestion, run_story, sessions
-from memorybase.read_models.ingestion import MessageIngestion
-from memorybase.read_models.run_story import MessageUse
-from memorybase.read_models.sessions import MessageView
-from memorybase.sessions import curation, edits, restoring
-from memorybase.sessions.curation import BulkAnswer, ChangeView
-from memorybase.sessions.edits import DeletionReceipt
-from memorybase.sessions.restoring import DeletedMessageView
+from memorybase.core import ids, messages
+from memorybase.core.auth.api_keys import Principal
+from memorybase.core.database.paging import Page
+from memorybase.core.ids import CallerId
+from memorybase.core.queries import caller_ids
+from memorybase.core.queries.message_changes import Attribution
+from memorybase.core.queries.messages import MessageQuery
+from memorybase.core.read_models import ingestion, run_story, sessions
+from memorybase.core.read_models.ingestion import MessageIngestion
+from memorybase.core.read_models.run_story import MessageUse
+from memorybase.core.read_models.sessions import MessageView
+from memorybase.core.sessions import curation, edits, restoring
+from memorybase.core.sessions.curation import BulkAnswer, ChangeView
+from memorybase.core.sessions.edits import DeletionReceipt
+from memorybase.core.sessions.restoring import DeletedMessageView
 
 router = keyed_router("messages")
 

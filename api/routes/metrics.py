@@ -9,8 +9,8 @@ from fastapi import APIRouter, Request, Response, Security
 
 from api.deps import BEARER, HEADER, CheckedRoute, KeyedRoute, ServicesDep
 from api.schemas import ERRORS
-from memorybase.auth.api_keys import Principal
-from memorybase.operations import exposition as metrics_text
+from memorybase.core.auth.api_keys import Principal
+from memorybase.core.operations import exposition as metrics_text
 
 
 class _UnlessPublic(KeyedRoute):

@@ -7,10 +7,10 @@ from typing import Annotated
 from fastapi import Query
 
 from api.deps import Reader, ServicesDep, keyed_router
-from memorybase.operations import problems
-from memorybase.operations.problems import Problems
-from memorybase.read_models import overview
-from memorybase.read_models.overview import Overview, Window
+from memorybase.core.operations import problems
+from memorybase.core.operations.problems import Problems
+from memorybase.core.read_models import overview
+from memorybase.core.read_models.overview import Overview, Window
 
 router = keyed_router("overview")
 

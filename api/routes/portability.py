@@ -14,9 +14,9 @@ from api.deps import FlowFilter, Reader, ServicesDep, Writer, keyed_router
 from api.key_limits import Rule, end_user_in, flow_in, memory_base_in
 from api.operations import operation
 from api.schemas import Identifier, SentUuid
-from memorybase.calls import Effect
-from memorybase.import_export import exporter, importer
-from memorybase.import_export.importer import ImportAnswer
+from memorybase.core.calls import Effect
+from memorybase.core.import_export import exporter, importer
+from memorybase.core.import_export.importer import ImportAnswer
 
 router = keyed_router("portability")
 

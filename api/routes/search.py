@@ -10,14 +10,14 @@ from api.deps import MemoryBaseId, Reader, ServicesDep, keyed_router
 from api.key_limits import Rule, end_user_in, memory_base_in, searched
 from api.operations import operation
 from api.search_schemas import FlowSearchBody, SearchAnswer, SearchBody
-from memorybase import caveats, errors, ids, messages
-from memorybase.auth.api_keys import Principal
-from memorybase.caveats import Caveat
-from memorybase.search import search
-from memorybase.search.part_weights import PartWeights
-from memorybase.search.request import SearchRequest
-from memorybase.search.search import search_several, why_nothing
-from memorybase.services import Services
+from memorybase.core import caveats, errors, ids, messages
+from memorybase.core.auth.api_keys import Principal
+from memorybase.core.caveats import Caveat
+from memorybase.core.search import search
+from memorybase.core.search.part_weights import PartWeights
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.search.search import search_several, why_nothing
+from memorybase.core.services import Services
 
 router = keyed_router("search")
 

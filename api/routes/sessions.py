@@ -22,14 +22,14 @@ from api.deps import (
 from api.key_limits import Rule, end_user_in, flow_in, session_in
 from api.operations import operation
 from api.schemas import Moment, SessionChanges, Until
-from memorybase import ids, messages
-from memorybase.database.paging import Page
-from memorybase.queries.coverage import SearchState
-from memorybase.queries.session_lists import SessionFilter, SessionOrder
-from memorybase.read_models import sessions
-from memorybase.read_models.sessions import SessionView
-from memorybase.sessions import edits
-from memorybase.sessions.receipts import ErasureReceipt
+from memorybase.core import ids, messages
+from memorybase.core.database.paging import Page
+from memorybase.core.queries.coverage import SearchState
+from memorybase.core.queries.session_lists import SessionFilter, SessionOrder
+from memorybase.core.read_models import sessions
+from memorybase.core.read_models.sessions import SessionView
+from memorybase.core.sessions import edits
+from memorybase.core.sessions.receipts import ErasureReceipt
 
 router = keyed_router("sessions")
 

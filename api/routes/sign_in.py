@@ -5,8 +5,8 @@ from __future__ import annotations
 from api.deps import AnyKey, ServicesDep, keyed_router
 from api.operations import operation
 from api.schemas import SignInLinkAnswer
-from memorybase import errors
-from memorybase.auth import web_sessions
+from memorybase.core import errors
+from memorybase.core.auth import web_sessions
 
 router = keyed_router("sign-in")
 

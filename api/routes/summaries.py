@@ -11,10 +11,10 @@ from api.deps import FlowNamed, Reader, ServicesDep, SessionNamed, Writer, keyed
 from api.key_limits import Rule, flow_in, session_in
 from api.operations import operation
 from api.schemas import Name
-from memorybase import ids
-from memorybase.conversation.session_memory import summaries
-from memorybase.conversation.session_memory.summaries import SummaryKey, SummaryView
-from memorybase.conversation.summarizers.llm import checked_name
+from memorybase.core import ids
+from memorybase.core.conversation.session_memory import summaries
+from memorybase.core.conversation.session_memory.summaries import SummaryKey, SummaryView
+from memorybase.core.conversation.summarizers.llm import checked_name
 
 router = keyed_router("summaries")
 

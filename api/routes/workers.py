@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from api.deps import Admin, ServicesDep, keyed_router
-from memorybase.operations import workers
-from memorybase.operations.workers import Workers
+from memorybase.core.operations import workers
+from memorybase.core.operations.workers import Workers
 
 router = keyed_router("workers")
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from memorybase.models import JobState
-from memorybase.operations.problems import Problem, ProblemKind
-from memorybase.operations.stack_parts import PartView
-from memorybase.queries.coverage import SearchState
-from memorybase.read_models.dead_letters import DeadLetterText
-from memorybase.read_models.run_story import Verdict
+from memorybase.core.models import JobState
+from memorybase.core.operations.problems import Problem, ProblemKind
+from memorybase.core.operations.stack_parts import PartView
+from memorybase.core.queries.coverage import SearchState
+from memorybase.core.read_models.dead_letters import DeadLetterText
+from memorybase.core.read_models.run_story import Verdict
 
 ICONS = {
     "ok": "check",

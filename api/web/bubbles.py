@@ -11,10 +11,10 @@ from uuid import UUID
 
 from api.web.badges import Badge
 from api.web.rendering import speaker
-from memorybase.conversation.view.records import call_parts
-from memorybase.read_models.branches import Branch
-from memorybase.read_models.sessions import MessageView
-from memorybase.read_models.transcript import Holding
+from memorybase.core.conversation.view.records import call_parts
+from memorybase.core.read_models.branches import Branch
+from memorybase.core.read_models.sessions import MessageView
+from memorybase.core.read_models.transcript import Holding
 
 SHOWN_CHARS = 1_500  # of a text; the rest is folded
 NAME_CHARS = 200

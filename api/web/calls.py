@@ -12,11 +12,11 @@ from sqlalchemy.orm import Session as OrmSession
 
 from api.calls import actor_of
 from api.web.same_origin import SAFE
-from memorybase import calls
-from memorybase.auth import web_sessions
-from memorybase.auth.api_keys import Principal
-from memorybase.calls import Call, Effect
-from memorybase.services import Services
+from memorybase.core import calls
+from memorybase.core.auth import web_sessions
+from memorybase.core.auth.api_keys import Principal
+from memorybase.core.calls import Call, Effect
+from memorybase.core.services import Services
 
 # Names in addresses and forms that are ids, besides those that end like one.
 _IDS = {

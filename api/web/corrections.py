@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
-from memorybase.search import corrections
-from memorybase.search.hits import Hit
+from memorybase.core.search import corrections
+from memorybase.core.search.hits import Hit
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from memorybase import features
-from memorybase.operations.problems import FixAction, Problem, ProblemKind
-from memorybase.read_models.memory_bases import MemoryBaseView
-from memorybase.services import Services
+from memorybase.core.operations.problems import FixAction, Problem, ProblemKind
+from memorybase.core.read_models.memory_bases import MemoryBaseView
+from memorybase.core.services import Services
 
 if TYPE_CHECKING:
     from api.web.playground.asked import Asked

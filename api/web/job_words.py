@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from api.web.rendering import duration, plural
-from memorybase.models import JobState
-from memorybase.read_models.jobs import JobView
+from memorybase.core.models import JobState
+from memorybase.core.read_models.jobs import JobView
 
 
 def details_of(job: JobView, worker: str | None, running: int, now: datetime) -> list[str]:

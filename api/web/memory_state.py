@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from api.web.badges import EMPTY, SEARCH_STATES, Badge
-from memorybase.queries.coverage import SearchState
-from memorybase.queries.memory_base_lists import MemoryBaseStatus
-from memorybase.read_models.memory_bases import MemoryBaseView
+from memorybase.core.queries.coverage import SearchState
+from memorybase.core.queries.memory_base_lists import MemoryBaseStatus
+from memorybase.core.read_models.memory_bases import MemoryBaseView
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from typing import Any
 
 from api.web.bubbles import texts_and_parts
 from api.web.playground.given import KINDS
-from memorybase.conversation.memory_use.record import NodeUse
-from memorybase.read_models.run_story import GivenMemory, GivenView
+from memorybase.core.conversation.memory_use.record import NodeUse
+from memorybase.core.read_models.run_story import GivenMemory, GivenView
 
 SHOWN_CHARS = 600  # of a message; the rest loads when it is opened
 _WRITTEN = re.compile(r"- \[\d{4}-\d{2}-\d{2}\] (?P<speaker>[^:]{1,80}): (?P<text>.*)", re.DOTALL)

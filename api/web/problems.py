@@ -12,8 +12,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.web import rendering, responses, visits
 from api.web.same_origin import SAFE
-from memorybase import errors
-from memorybase.telemetry import get_logger
+from memorybase.core import errors
+from memorybase.core.telemetry import get_logger
 
 TITLES = {
     403: "Permission denied",

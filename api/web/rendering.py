@@ -21,11 +21,11 @@ from api.web import badges
 from api.web.extension import folders, pages_of_features
 from api.web.markdown import to_html
 from memorybase import __version__
-from memorybase.messages import ROLES, message_text
-from memorybase.read_models.titles import is_generated, known_as, title_of
-from memorybase.search.bands import MIN_SCORE, band_of
-from memorybase.search.vector_search import PENDING_MESSAGES
-from memorybase.sessions.planned_deletion import UNDO
+from memorybase.core.messages import ROLES, message_text
+from memorybase.core.read_models.titles import is_generated, known_as, title_of
+from memorybase.core.search.bands import MIN_SCORE, band_of
+from memorybase.core.search.vector_search import PENDING_MESSAGES
+from memorybase.core.sessions.planned_deletion import UNDO
 
 TEMPLATES = Path(__file__).parent / "templates"
 STATIC = Path(__file__).parent / "static"

@@ -13,7 +13,7 @@ from fastapi.responses import Response
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from memorybase import errors
+from memorybase.core import errors
 
 SAFE = {"GET", "HEAD", "OPTIONS"}
 _OWN = {"same-origin", "none"}  # none: typed in, a bookmark, or a link from a program

@@ -13,10 +13,10 @@ from api.limits import Gate
 from api.web import calls, responses, same_origin
 from api.web.problems import error_text
 from api.web.visits import COOKIE, Visitor, root_of, services_of
-from memorybase import errors
-from memorybase.auth import web_sessions
-from memorybase.auth.web_sessions import Ticket
-from memorybase.services import Services
+from memorybase.core import errors
+from memorybase.core.auth import web_sessions
+from memorybase.core.auth.web_sessions import Ticket
+from memorybase.core.services import Services
 
 router = APIRouter(include_in_schema=False)
 

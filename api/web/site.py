@@ -15,7 +15,7 @@ from api.web import deadlines, problems, same_origin, sign_in, visits
 from api.web.extension import folders
 from api.web.rendering import STATIC
 from api.web.views import routers
-from memorybase import errors
+from memorybase.core import errors
 
 # Nothing inline, so that no text that a page shows can become a script or a style.
 POLICY = (

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from api.web.badges import SEARCH_STATES, Badge
 from api.web.rendering import duration
-from memorybase.queries.coverage import SearchState
-from memorybase.read_models.ingestion import Ingestion
+from memorybase.core.queries.coverage import SearchState
+from memorybase.core.read_models.ingestion import Ingestion
 
 # What ends each step, and when it began, in order; a step that took no time of its own is not shown.
 STEPS = (

@@ -18,11 +18,11 @@ from api.web import calls, csrf, rendering, responses
 from api.web.calls import Recorder
 from api.web.deadlines import Deadlines
 from api.web.same_origin import SAFE
-from memorybase import errors
-from memorybase.auth import web_sessions
-from memorybase.auth.api_keys import SCOPES, Principal
-from memorybase.callers import acting_as
-from memorybase.services import Services
+from memorybase.core import errors
+from memorybase.core.auth import web_sessions
+from memorybase.core.auth.api_keys import SCOPES, Principal
+from memorybase.core.callers import acting_as
+from memorybase.core.services import Services
 
 COOKIE = "memorybase_session"
 

@@ -21,10 +21,10 @@ from harness.worker import BROKEN_MODEL, WorkerServer, sabotaged
 from network.network import Network
 
 from memorybase import wiring
-from memorybase.auth import api_keys
-from memorybase.database import migrate
-from memorybase.settings import Settings, embedded
-from memorybase.vector_stores import VectorStoreName
+from memorybase.core.auth import api_keys
+from memorybase.core.database import migrate
+from memorybase.core.settings import Settings, embedded
+from memorybase.core.vector_stores import VectorStoreName
 
 KEY = "mb_key_of_the_chaos_run"
 DatabaseKind = Literal["sqlite", "postgresql", "replicated"]
@@ -35,28 +35,28 @@ START_SECONDS = 120.0  # all of them start at once, and after a run some of them
 # All timeouts are short, so that leases expire and notifications repeat within seconds.
 QUICK = {"lease_seconds": 4.0, "embedding_threads": 1}
 QUICK_CONSTANTS = {
-    "memorybase.settings.Settings.sweep_seconds": 0.5,
-    "memorybase.settings.Settings.backoff_max_seconds": 2.0,
-    "memorybase.settings.Settings.redis_timeout_seconds": 1.0,
-    "memorybase.deadlines.NOTIFY_AFTER_SECONDS": 3.0,
-    "memorybase.deadlines.NOTIFY_MAX_SECONDS": 6.0,
-    "memorybase.deadlines.BACKOFF_SECONDS": 0.3,
-    "memorybase.deadlines.HEARTBEAT_SECONDS": 1.0,
-    "memorybase.deadlines.HEARTBEAT_STALE_SECONDS": 5.0,
-    "memorybase.memory_bases.deletion.DRAIN_SECONDS": 2.0,
-    "memorybase.memory_bases.deletion.RETIRE_SECONDS": 2.0,
-    "memorybase.ingestion.scheduler.JOB_MAX_MESSAGES": 48,  # many jobs, many advances
+    "memorybase.core.settings.Settings.sweep_seconds": 0.5,
+    "memorybase.core.settings.Settings.backoff_max_seconds": 2.0,
+    "memorybase.core.settings.Settings.redis_timeout_seconds": 1.0,
+    "memorybase.core.deadlines.NOTIFY_AFTER_SECONDS": 3.0,
+    "memorybase.core.deadlines.NOTIFY_MAX_SECONDS": 6.0,
+    "memorybase.core.deadlines.BACKOFF_SECONDS": 0.3,
+    "memorybase.core.deadlines.HEARTBEAT_SECONDS": 1.0,
+    "memorybase.core.deadlines.HEARTBEAT_STALE_SECONDS": 5.0,
+    "memorybase.core.memory_bases.deletion.DRAIN_SECONDS": 2.0,
+    "memorybase.core.memory_bases.deletion.RETIRE_SECONDS": 2.0,
+    "memorybase.core.ingestion.scheduler.JOB_MAX_MESSAGES": 48,  # many jobs, many advances
     "memorybase.features.retention.passes.INTERVAL": 1.0,
     "memorybase.features.webhooks.sender.TIMEOUT_SECONDS": 2.0,
     "memorybase.features.webhooks.sender.BACKOFF_SECONDS": 0.2,
     "memorybase.features.webhooks.sender.ATTEMPTS": 20,  # an endpoint that fails now and then never gets as far
     "memorybase.features.webhooks.sender.DISABLE_AFTER": 10.0**8,
     # Collections move all the time.
-    "memorybase.vectors.pgvector.INDEX_ABOVE": 100,
-    "memorybase.operations.vector_indexes.EVERY": 1.0,
+    "memorybase.core.vectors.pgvector.INDEX_ABOVE": 100,
+    "memorybase.core.operations.vector_indexes.EVERY": 1.0,
     # Postings are packed as soon as nothing is captured into a session for a moment.
-    "memorybase.keyword_index.packing.PAGE": 16,
-    "memorybase.keyword_index.packing.IDLE_SECONDS": 1.0,
+    "memorybase.core.keyword_index.packing.PAGE": 16,
+    "memorybase.core.keyword_index.packing.IDLE_SECONDS": 1.0,
     "worker.queue.PAUSE_SECONDS": 0.5,
 }
 

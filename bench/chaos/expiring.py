@@ -11,10 +11,10 @@ from sqlalchemy.orm import Session as OrmSession
 
 from chaos.clients import FlowOwner, Orders, attempt, new_text
 from chaos.cluster import Plan
-from memorybase import errors
-from memorybase.database.engine import Database
+from memorybase.core import errors
+from memorybase.core.database.engine import Database
+from memorybase.core.models import Message, Receipt
 from memorybase.features.retention.queries.receipts import PASS_RULES
-from memorybase.models import Message, Receipt
 
 FLOW = "expiring"
 HELD = "held"

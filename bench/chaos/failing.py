@@ -13,10 +13,10 @@ from sqlalchemy.orm import Session as OrmSession
 
 from chaos.clients import FlowOwner, GivenUp, Orders, new_text
 from chaos.cluster import Plan
-from memorybase import errors
-from memorybase.database.engine import Database
-from memorybase.models import DeadLetter, Generation, MemoryBase
-from memorybase.vectors.store import CollectionRef, VectorStore
+from memorybase.core import errors
+from memorybase.core.database.engine import Database
+from memorybase.core.models import DeadLetter, Generation, MemoryBase
+from memorybase.core.vectors.store import CollectionRef, VectorStore
 
 WORDS = 8  # of a message
 MESSAGES = 3  # of a session that loses chunks

@@ -16,13 +16,9 @@ from sqlalchemy.orm import Session as OrmSession
 
 from chaos.clients import Kept
 from chaos.history import History
-from memorybase import errors
-from memorybase.database.engine import Database
-from memorybase.features.audit_log import chain
-from memorybase.features.audit_log.models import AuditEntry
-from memorybase.features.facts.models import Distillation, DistillationUsage, Fact
-from memorybase.features.memory_map.models import MapPoint, MemoryMap
-from memorybase.models import (
+from memorybase.core import errors
+from memorybase.core.database.engine import Database
+from memorybase.core.models import (
     ACTIVE_STATES,
     Capture,
     DeadLetter,
@@ -42,10 +38,14 @@ from memorybase.models import (
     SessionProgress,
     TokenVectors,
 )
-from memorybase.queries import token_vectors
-from memorybase.vectors import chunk_ids, indexes
-from memorybase.vectors.pgvector_layout import SCHEMA
-from memorybase.vectors.store import CollectionRef, VectorStore
+from memorybase.core.queries import token_vectors
+from memorybase.core.vectors import chunk_ids, indexes
+from memorybase.core.vectors.pgvector_layout import SCHEMA
+from memorybase.core.vectors.store import CollectionRef, VectorStore
+from memorybase.features.audit_log import chain
+from memorybase.features.audit_log.models import AuditEntry
+from memorybase.features.facts.models import Distillation, DistillationUsage, Fact
+from memorybase.features.memory_map.models import MapPoint, MemoryMap
 
 SAMPLE_SECONDS = 0.1
 SHOWN = 5  # of each kind of violation

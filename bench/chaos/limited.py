@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from chaos.clients import Caller, FlowOwner, Orders, new_text, new_uuid
 from chaos.cluster import Plan
-from memorybase.models import Flow, Message
+from memorybase.core.models import Flow, Message
 
 FLOW = "limited"
 QUOTA = 150  # messages a day

@@ -25,12 +25,12 @@ from harness.world import message_of
 
 from chaos.cluster import START_SECONDS, Cluster
 from chaos.partitions import NetworkFault, Partitions
-from memorybase import errors
-from memorybase.models import ACTIVE_STATES, Generation, IngestionJob, JobState, Message, SessionProgress
-from memorybase.vectors.chunk_ids import chunk_id
-from memorybase.vectors.pgvector import PgVectorStore
-from memorybase.vectors.store import CollectionRef
-from memorybase.vectors.stores import store_named
+from memorybase.core import errors
+from memorybase.core.models import ACTIVE_STATES, Generation, IngestionJob, JobState, Message, SessionProgress
+from memorybase.core.vectors.chunk_ids import chunk_id
+from memorybase.core.vectors.pgvector import PgVectorStore
+from memorybase.core.vectors.store import CollectionRef
+from memorybase.core.vectors.stores import store_named
 from worker.queue import QUEUE
 
 AIM_SECONDS = 1.5  # how long a named point of the flow is waited for

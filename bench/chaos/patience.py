@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import sqlalchemy as sa
 
-from memorybase.database.engine import Database
-from memorybase.models import SessionProgress
+from memorybase.core.database.engine import Database
+from memorybase.core.models import SessionProgress
 
 
 class Patience:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import httpx
 
-from memorybase.operations.health import CHECK_SECONDS
+from memorybase.core.operations.health import CHECK_SECONDS
 
 LOOK_SECONDS = 0.5
 CALL_SECONDS = 15.0

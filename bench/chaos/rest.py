@@ -19,14 +19,14 @@ from harness.world import World
 
 from chaos.clients import Kept
 from chaos.invariants import Findings, check
-from memorybase.database import clock
-from memorybase.database.engine import Database
+from memorybase.core.database import clock
+from memorybase.core.database.engine import Database
+from memorybase.core.memory_bases import regenerate
+from memorybase.core.models import Base, Message, PlannedBaseDeletion
+from memorybase.core.sessions import edits
+from memorybase.core.vectors import chunk_ids
+from memorybase.core.vectors.store import CollectionRef, VectorRecord
 from memorybase.features.memory_map.models import MapPoint, MemoryMap
-from memorybase.memory_bases import regenerate
-from memorybase.models import Base, Message, PlannedBaseDeletion
-from memorybase.sessions import edits
-from memorybase.vectors import chunk_ids
-from memorybase.vectors.store import CollectionRef, VectorRecord
 
 FILE = "memorybase.db"
 SYSTEM = {"role": "system", "content": "never counted"}

@@ -28,7 +28,7 @@ from chaos.nemesis import Nemesis
 from chaos.patience import Patience, reached
 from chaos.readiness import Readiness
 from chaos.webhooks import Endpoint, Got
-from memorybase import deadlines, errors
+from memorybase.core import deadlines, errors
 from memorybase.features.webhooks.outbox import EventType
 
 THRESHOLD = 20

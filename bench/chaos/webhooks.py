@@ -19,10 +19,7 @@ from harness.receiver import Received, Receiver, receiving
 from sqlalchemy.orm import Session as OrmSession
 from standardwebhooks import Webhook
 
-from memorybase.features.retention.queries.receipts import PASS_RULES
-from memorybase.features.webhooks.models import WebhookDelivery
-from memorybase.features.webhooks.outbox import EventType
-from memorybase.models import (
+from memorybase.core.models import (
     DeadLetter,
     Flow,
     Generation,
@@ -31,6 +28,9 @@ from memorybase.models import (
     JobState,
     Receipt,
 )
+from memorybase.features.retention.queries.receipts import PASS_RULES
+from memorybase.features.webhooks.models import WebhookDelivery
+from memorybase.features.webhooks.outbox import EventType
 
 FAILED, SILENT, CUT = 0.1, 0.02, 0.05  # shares of the requests
 STALL_SECONDS = 3.0  # longer than the sender waits

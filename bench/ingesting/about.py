@@ -14,7 +14,7 @@ import psutil
 from ingesting.figures import Figures
 from ingesting.texts import Corpus
 from memorybase import __version__
-from memorybase.settings import Settings
+from memorybase.core.settings import Settings
 
 PACKAGES = ("chromadb", "celery", "fastapi", "onnxruntime", "sqlalchemy")
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from ingesting.figures import Figures, growth
 from ingesting.target import Target, in_calls
 from ingesting.texts import Corpus
-from memorybase.vectors.chroma import ChromaStore
-from memorybase.vectors.store import CollectionRef, VectorRecord
+from memorybase.core.vectors.chroma import ChromaStore
+from memorybase.core.vectors.store import CollectionRef, VectorRecord
 
 STEP = 1_000
 SESSION = 50  # messages a session, and the threshold

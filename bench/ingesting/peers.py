@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ingesting.figures import Figures, rate
-from memorybase.embedding.source import find_source
-from memorybase.errors import EnvironmentFailure
+from memorybase.core.embedding.source import find_source
+from memorybase.core.errors import EnvironmentFailure
 
 SCRIPTS = Path(__file__).resolve().parents[1]
 LIMIT_SECONDS = 600.0

@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 
 from memorybase_client import Client, models
 
-from memorybase.errors import NotReady
+from memorybase.core.errors import NotReady
 from memorybase.stack.child import StackChild
 from memorybase.stack.state import DataDir
 

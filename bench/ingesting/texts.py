@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Self
 
-from memorybase.import_export import conversation_files
+from memorybase.core.import_export import conversation_files
 
 WORDS = (  # noqa: SIM905 - a list of words is read as words
     "harbour boat berth winter engine oil rope captain ticket island ferry coffee market letter garden doctor school"

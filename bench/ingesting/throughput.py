@@ -15,10 +15,10 @@ from ingesting.figures import Figures, compared, rate, share_of_limit
 from ingesting.peers import Peers
 from ingesting.target import Target, in_calls, new_base
 from ingesting.texts import Corpus
-from memorybase.embedding import Embedders
-from memorybase.vectors.chroma import ChromaStore
-from memorybase.vectors.chunk_ids import chunk_id
-from memorybase.vectors.store import VectorRecord
+from memorybase.core.embedding import Embedders
+from memorybase.core.vectors.chroma import ChromaStore
+from memorybase.core.vectors.chunk_ids import chunk_id
+from memorybase.core.vectors.store import VectorRecord
 
 SMALL_RUNS = 300
 SMALL_SESSIONS = 100

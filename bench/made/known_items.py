@@ -7,8 +7,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from memorybase.keyword_index.analyzer import analyzer
-from memorybase.keyword_index.languages import ENGLISH
+from memorybase.core.keyword_index.analyzer import analyzer
+from memorybase.core.keyword_index.languages import ENGLISH
 
 QUESTION_WORDS = 6  # a sentence with fewer content words makes no known item
 

@@ -100,7 +100,7 @@ def _table(rng: random.Random) -> str:
 
 KINDS: dict[str, Callable[[random.Random], str]] = {
     "English prose": lambda _: _repository("docs/explanation/*.md"),
-    "Python": lambda _: _repository("memorybase/search/*.py"),
+    "Python": lambda _: _repository("memorybase/core/search/*.py"),
     "OpenAPI document": lambda _: _repository("docs/reference/openapi.json"),
     "JSON, indented": lambda rng: json.dumps(_rows(rng), indent=2),
     "JSON, one line": lambda rng: json.dumps(_rows(rng)),

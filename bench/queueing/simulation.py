@@ -1,7 +1,7 @@
 """Ingestion by discrete events: thresholds, jobs in fair order, workers that claim batches.
 
-The rules are those of memorybase.ingestion (trigger, fair_order, worker), and so are the constants. What takes time is
-embedding, and claiming and ending a job; the processor and the database are assumed not to be the limit.
+The rules are those of memorybase.core.ingestion (trigger, fair_order, worker), and so are the constants. What takes
+time is embedding, and claiming and ending a job; the processor and the database are assumed not to be the limit.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 
-from memorybase.ingestion.job_runner import AHEAD_SECONDS, BATCH_SECONDS, MAX_BATCH_MESSAGES
-from memorybase.ingestion.scheduler import JOB_MAX_MESSAGES
+from memorybase.core.ingestion.job_runner import AHEAD_SECONDS, BATCH_SECONDS, MAX_BATCH_MESSAGES
+from memorybase.core.ingestion.scheduler import JOB_MAX_MESSAGES
 from queueing.load import Run, Workers
 
 

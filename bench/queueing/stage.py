@@ -20,15 +20,15 @@ from harness.redis import RedisServer
 from ingesting.postgresql import running_postgresql
 
 from memorybase import wiring
-from memorybase.database import migrate
-from memorybase.ingestion import capture as ingestion
-from memorybase.ingestion.capture import CaptureRequest
-from memorybase.memory_bases.manage import NewMemoryBase, create_memory_base
-from memorybase.messages import normalise
-from memorybase.models import Heartbeat, LedgerEntry, Message, User
-from memorybase.services import Services
-from memorybase.sessions import flows
-from memorybase.settings import Settings
+from memorybase.core.database import migrate
+from memorybase.core.ingestion import capture as ingestion
+from memorybase.core.ingestion.capture import CaptureRequest
+from memorybase.core.memory_bases.manage import NewMemoryBase, create_memory_base
+from memorybase.core.messages import normalise
+from memorybase.core.models import Heartbeat, LedgerEntry, Message, User
+from memorybase.core.services import Services
+from memorybase.core.sessions import flows
+from memorybase.core.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 

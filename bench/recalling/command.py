@@ -13,7 +13,7 @@ from memorybase_client import Client
 from memorybase_client.errors import MemorybaseError
 
 from memorybase import __version__
-from memorybase.settings import Settings
+from memorybase.core.settings import Settings
 from recalling.loading import stack
 
 

@@ -15,12 +15,12 @@ from uuid import UUID
 
 import numpy as np
 
+from memorybase.core.queries import memory_bases
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.search.scoring import ENOUGH_EVIDENCE, EVIDENCE, Evidence
+from memorybase.core.search.search import search_uncharged
+from memorybase.core.services import Services
 from memorybase.features.lab.fitting import minimum
-from memorybase.queries import memory_bases
-from memorybase.search.request import SearchRequest
-from memorybase.search.scoring import ENOUGH_EVIDENCE, EVIDENCE, Evidence
-from memorybase.search.search import search_uncharged
-from memorybase.services import Services
 
 NAMES = tuple(each.name for each in fields(Evidence))  # the bias first
 NONE = Evidence(**dict.fromkeys(NAMES, 0.0))

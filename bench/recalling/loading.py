@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memorybase_client import Client
 
-from memorybase.settings import Settings
+from memorybase.core.settings import Settings
 from memorybase.stack.child import StackChild
 from memorybase.stack.state import DataDir
 from recalling.corpora import Conversation

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.embedding import Embedder
-from memorybase.embedding.chunking import split_text
-from memorybase.messages import message_text
+from memorybase.core.embedding import Embedder
+from memorybase.core.embedding.chunking import split_text
+from memorybase.core.messages import message_text
 
 K1, B = 1.2, 0.75
 

@@ -13,9 +13,9 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 from psycopg.types.json import Jsonb
 
-from memorybase.database.upsert import core
-from memorybase.models import Posting
-from memorybase.queries import posting_blocks
+from memorybase.core.database.upsert import core
+from memorybase.core.models import Posting
+from memorybase.core.queries import posting_blocks
 from scaling.rows import TABLES, Batch
 
 PAGE = 100_000  # postings in one call

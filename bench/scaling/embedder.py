@@ -14,8 +14,8 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.embedding import QueryTokens
-from memorybase.embedding.token_vectors import MAX_TOKENS, PER_BYTE
+from memorybase.core.embedding import QueryTokens
+from memorybase.core.embedding.token_vectors import MAX_TOKENS, PER_BYTE
 from scaling.texts import TOPICS, Vocabulary
 
 Floats = NDArray[np.float32]

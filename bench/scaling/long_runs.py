@@ -16,13 +16,13 @@ from uuid import NAMESPACE_URL, uuid5
 from harness.doubles import AtOnce, InMemoryQueue
 from harness.postgres import PostgresServer
 
-from memorybase.import_export import exporter, importer
-from memorybase.ingestion import job_runner
-from memorybase.keyword_index import partitions
-from memorybase.memory_bases import consistency, reconcile, regenerate
-from memorybase.models import MemoryBase
-from memorybase.operations import sweeper, vector_indexes
-from memorybase.sessions import edits
+from memorybase.core.import_export import exporter, importer
+from memorybase.core.ingestion import job_runner
+from memorybase.core.keyword_index import partitions
+from memorybase.core.memory_bases import consistency, reconcile, regenerate
+from memorybase.core.models import MemoryBase
+from memorybase.core.operations import sweeper, vector_indexes
+from memorybase.core.sessions import edits
 from scaling.report import long_line
 from scaling.rows import LEAVING
 from scaling.stage import Stage

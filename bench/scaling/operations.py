@@ -19,15 +19,15 @@ from ingesting.figures import percentile
 
 from api.app import create_app
 from api.web import site
-from memorybase.conversation.context import ContextRequest, build_context
-from memorybase.ingestion import capture as capturing
-from memorybase.ingestion import job_runner
-from memorybase.ingestion.capture import CaptureRequest
-from memorybase.keyword_index.languages import ENGLISH
-from memorybase.messages import NewMessage, normalise
-from memorybase.read_models import overview
-from memorybase.search import search
-from memorybase.search.request import SearchRequest
+from memorybase.core.conversation.context import ContextRequest, build_context
+from memorybase.core.ingestion import capture as capturing
+from memorybase.core.ingestion import job_runner
+from memorybase.core.ingestion.capture import CaptureRequest
+from memorybase.core.keyword_index.languages import ENGLISH
+from memorybase.core.messages import NewMessage, normalise
+from memorybase.core.read_models import overview
+from memorybase.core.search import search
+from memorybase.core.search.request import SearchRequest
 from scaling.stage import KEY, THRESHOLD, Stage
 from scaling.texts import TOPICS
 

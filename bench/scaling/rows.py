@@ -16,13 +16,13 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.embedding import chunking
-from memorybase.embedding.protocol import Embedder
-from memorybase.ingestion.bisection import PROBE_TEXT
-from memorybase.keyword_index import index
-from memorybase.keyword_index.analyzer import analyzer, name_words, term_key
-from memorybase.messages import message_fingerprint, normalise, text_bytes
-from memorybase.models import (
+from memorybase.core.embedding import chunking
+from memorybase.core.embedding.protocol import Embedder
+from memorybase.core.ingestion.bisection import PROBE_TEXT
+from memorybase.core.keyword_index import index
+from memorybase.core.keyword_index.analyzer import analyzer, name_words, term_key
+from memorybase.core.messages import message_fingerprint, normalise, text_bytes
+from memorybase.core.models import (
     IngestionJob,
     LedgerEntry,
     Message,
@@ -32,9 +32,9 @@ from memorybase.models import (
     Speaker,
     TokenVectors,
 )
-from memorybase.models.sessions import BLOCK
-from memorybase.vectors.chunk_ids import chunk_id
-from memorybase.vectors.store import VectorRecord
+from memorybase.core.models.sessions import BLOCK
+from memorybase.core.vectors.chunk_ids import chunk_id
+from memorybase.core.vectors.store import VectorRecord
 from scaling.texts import TOPICS, Turn, Vocabulary, turns
 
 Row = dict[str, Any]

@@ -21,17 +21,17 @@ from ingesting.postgresql import DurablePostgres
 
 from api.server import spare_the_collector
 from memorybase import wiring
-from memorybase.auth import api_keys
-from memorybase.database import migrate
-from memorybase.embedding import Embedders, chunking
-from memorybase.memory_bases import consistency
-from memorybase.memory_bases.manage import NewMemoryBase, create_memory_base
-from memorybase.models import Capture, Generation, MemoryBase
-from memorybase.operations import vector_indexes
-from memorybase.services import EmbedderRegistry, Services
-from memorybase.sessions import flows
-from memorybase.settings import Settings
-from memorybase.vectors.store import CollectionRef
+from memorybase.core.auth import api_keys
+from memorybase.core.database import migrate
+from memorybase.core.embedding import Embedders, chunking
+from memorybase.core.memory_bases import consistency
+from memorybase.core.memory_bases.manage import NewMemoryBase, create_memory_base
+from memorybase.core.models import Capture, Generation, MemoryBase
+from memorybase.core.operations import vector_indexes
+from memorybase.core.services import EmbedderRegistry, Services
+from memorybase.core.sessions import flows
+from memorybase.core.settings import Settings
+from memorybase.core.vectors.store import CollectionRef
 from scaling.bulk import loading
 from scaling.embedder import MadeEmbedders
 from scaling.rows import LEAVING_MESSAGES, LEAVING_SESSIONS, RowMaker, Target

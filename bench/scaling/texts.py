@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.keyword_index.languages import ENGLISH
+from memorybase.core.keyword_index.languages import ENGLISH
 
 WORDS = 40_000
 TOPICS = 200

@@ -25,7 +25,7 @@ from harness.clock import SteppedClock
 from harness.stack import NAMES, EmbeddedStack
 
 from memorybase import wiring
-from memorybase.services import Services
+from memorybase.core.services import Services
 from memorybase.stack.state import DataDir, settings_in_use
 from soak.load import Reading, readers
 from soak.machine import Ballast, small_disk

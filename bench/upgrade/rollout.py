@@ -13,8 +13,8 @@ from harness.pieces import ApiServer, SweeperServer
 from harness.process import Server
 from harness.worker import WorkerServer
 
-from memorybase.database import migrate
-from memorybase.settings import Settings
+from memorybase.core.database import migrate
+from memorybase.core.settings import Settings
 from upgrade.versions import Version
 
 DRAIN_SECONDS = 40.0  # of a process that is asked to end

@@ -14,32 +14,32 @@ from harness.constants import VARIABLE, with_constants
 from harness.revisions import BUILD, COLUMN, write_revision
 from harness.stack import ROOT
 
-from memorybase.settings import ENVIRONMENT_PREFIX, Settings
+from memorybase.core.settings import ENVIRONMENT_PREFIX, Settings
 
 VERSIONS = "migrations/versions"
 PACKAGES = ("memorybase", "api", "worker", "migrations", "clients/python/src")
-SETTINGS = "from memorybase.settings import Settings; print(*Settings.model_fields)"
+SETTINGS = "from {module} import Settings; print(*Settings.model_fields)"
 COMMAND_SECONDS = 180
 
 # Constants that a version before had as settings.
 FORMER_SETTINGS = {
-    "memorybase.settings.Settings.sweep_seconds": "sweep_seconds",
-    "memorybase.settings.Settings.backoff_max_seconds": "backoff_max_seconds",
-    "memorybase.settings.Settings.redis_timeout_seconds": "redis_timeout_seconds",
-    "memorybase.deadlines.NOTIFY_AFTER_SECONDS": "notify_after_seconds",
-    "memorybase.deadlines.NOTIFY_MAX_SECONDS": "notify_max_seconds",
-    "memorybase.deadlines.BACKOFF_SECONDS": "backoff_seconds",
-    "memorybase.deadlines.HEARTBEAT_SECONDS": "heartbeat_seconds",
-    "memorybase.deadlines.HEARTBEAT_STALE_SECONDS": "heartbeat_stale_seconds",
-    "memorybase.memory_bases.deletion.DRAIN_SECONDS": "drain_seconds",
-    "memorybase.memory_bases.deletion.RETIRE_SECONDS": "retire_seconds",
-    "memorybase.ingestion.scheduler.JOB_MAX_MESSAGES": "job_max_messages",
+    "memorybase.core.settings.Settings.sweep_seconds": "sweep_seconds",
+    "memorybase.core.settings.Settings.backoff_max_seconds": "backoff_max_seconds",
+    "memorybase.core.settings.Settings.redis_timeout_seconds": "redis_timeout_seconds",
+    "memorybase.core.deadlines.NOTIFY_AFTER_SECONDS": "notify_after_seconds",
+    "memorybase.core.deadlines.NOTIFY_MAX_SECONDS": "notify_max_seconds",
+    "memorybase.core.deadlines.BACKOFF_SECONDS": "backoff_seconds",
+    "memorybase.core.deadlines.HEARTBEAT_SECONDS": "heartbeat_seconds",
+    "memorybase.core.deadlines.HEARTBEAT_STALE_SECONDS": "heartbeat_stale_seconds",
+    "memorybase.core.memory_bases.deletion.DRAIN_SECONDS": "drain_seconds",
+    "memorybase.core.memory_bases.deletion.RETIRE_SECONDS": "retire_seconds",
+    "memorybase.core.ingestion.scheduler.JOB_MAX_MESSAGES": "job_max_messages",
     "memorybase.features.retention.passes.INTERVAL": "retention_interval_seconds",
     "memorybase.features.webhooks.sender.TIMEOUT_SECONDS": "webhook_timeout_seconds",
     "memorybase.features.webhooks.sender.BACKOFF_SECONDS": "webhook_backoff_seconds",
     "memorybase.features.webhooks.sender.ATTEMPTS": "webhook_attempts",
-    "memorybase.vectors.pgvector.INDEX_ABOVE": "pgvector_index_above",
-    "memorybase.operations.vector_indexes.EVERY": "pgvector_index_seconds",
+    "memorybase.core.vectors.pgvector.INDEX_ABOVE": "pgvector_index_above",
+    "memorybase.core.operations.vector_indexes.EVERY": "pgvector_index_seconds",
     "worker.queue.PAUSE_SECONDS": "enqueue_pause_seconds",
 }
 FOLLOW_THE_LEASE = ("lease_renew_seconds", "lock_seconds", "chroma_timeout_seconds")
@@ -83,7 +83,8 @@ class Version:
         known_here = former.keys() & self.settings
         kept |= {ENVIRONMENT_PREFIX + name.upper(): f"{former[name]:g}" for name in known_here}
         kept["PYTHONPATH"] = path_of(self.tree)
-        return with_constants(kept, {} if known_here else constants)
+        paths = {module_in(self.tree, path): value for path, value in constants.items()}
+        return with_constants(kept, {} if known_here else paths)
 
     def command(self, *words: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
         """`memorybase ...` of this version, to its end."""
@@ -119,7 +120,8 @@ def version_in(tree: Path, name: str) -> Version:
     """The version whose source is in this folder. Raises NoHistory if there is none."""
     environment = os.environ | {"PYTHONPATH": path_of(tree)}
     try:
-        names = _output(sys.executable, "-c", SETTINGS, cwd=tree, env=environment).split()
+        program = SETTINGS.format(module=module_in(tree, Settings.__module__))
+        names = _output(sys.executable, "-c", program, cwd=tree, env=environment).split()
     except (OSError, subprocess.CalledProcessError) as error:
         raise NoHistory(f"{tree} has no version of memorybase that starts: {error}") from error
     return Version(name, tree.resolve(), frozenset(names))
@@ -169,6 +171,11 @@ def _is_after(commit: str, other: str) -> bool:
         return _git("merge-base", commit, other).strip() == other
     except subprocess.CalledProcessError:
         return True
+
+
+def module_in(tree: Path, path: str) -> str:
+    """The dotted path in the version of the tree: in older ones the core is no package of its own."""
+    return path if (tree / "memorybase" / "core").is_dir() else path.replace("memorybase.core.", "memorybase.")
 
 
 def path_of(tree: Path) -> str:

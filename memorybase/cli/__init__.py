@@ -11,7 +11,7 @@ import pydantic
 import typer
 from memorybase_client import errors as client_errors
 
-from memorybase import __version__, errors
+from memorybase import __version__
 from memorybase.cli import (
     dead_letters,
     doctor,
@@ -34,8 +34,9 @@ from memorybase.cli import (
     stack,
     workers,
 )
+from memorybase.core import errors
+from memorybase.core.settings import describe_settings
 from memorybase.features import EXTENSIONS
-from memorybase.settings import describe_settings
 from memorybase.stack.private import keep_new_files_private
 
 app = typer.Typer(

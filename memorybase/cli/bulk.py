@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memorybase import errors
 from memorybase.cli.memory_bases import find_memory_base
+from memorybase.core import errors
 
 if TYPE_CHECKING:
     from memorybase_client import Client

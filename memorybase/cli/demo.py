@@ -25,15 +25,15 @@ from memorybase_client.importers.runs import Part
 from rich.console import Console
 from rich.markup import escape
 
-from memorybase import errors
 from memorybase.cli.memory_bases import ingest_pending
 from memorybase.cli.options import progress
-from memorybase.import_export import sample
+from memorybase.core import errors
+from memorybase.core.import_export import sample
+from memorybase.core.vectors.chunk_ids import parse_chunk_id
 from memorybase.stack.child import StackChild
 from memorybase.stack.children import NAMES
 from memorybase.stack.processes import end_leftovers
 from memorybase.stack.state import DataDir
-from memorybase.vectors.chunk_ids import parse_chunk_id
 
 # Two of the four sessions have 20 messages and reach the threshold; the two with 14 are flushed.
 THRESHOLD = 16

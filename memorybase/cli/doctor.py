@@ -15,17 +15,17 @@ from uuid import uuid4
 
 import typer
 
-from memorybase import errors
 from memorybase.cli.options import DataDirOption, nothing_runs, plural
+from memorybase.core import errors
+from memorybase.core.settings import ENVIRONMENT_PREFIX, Settings, without_password
+from memorybase.core.vector_stores import VECTOR_STORES, VectorStoreName
 from memorybase.features import EXTENSIONS
-from memorybase.settings import ENVIRONMENT_PREFIX, Settings, without_password
 from memorybase.stack.state import SERVICE_URLS, DataDir, settings_in_use
-from memorybase.vector_stores import VECTOR_STORES, VectorStoreName
 
 if TYPE_CHECKING:
-    from memorybase.database.postgresql import Memory
-    from memorybase.operations.health import Vitals
-    from memorybase.services import Services
+    from memorybase.core.database.postgresql import Memory
+    from memorybase.core.operations.health import Vitals
+    from memorybase.core.services import Services
 
 SUPPORTED = ((3, 11), (3, 12), (3, 13), (3, 14))
 # Jobs take seconds; an older one is stuck.
@@ -37,7 +37,7 @@ NEEDED_BY_UP = frozenset({"python", "data directory", "redis-server"})
 
 def doctor(data_dir: DataDirOption = None) -> None:
     """Check every part that memorybase needs. Exit code 1 if a check fails."""
-    from memorybase import telemetry
+    from memorybase.core import telemetry
 
     settings = settings_in_use(data_dir)
     # Problems are printed below, one line each.
@@ -98,7 +98,7 @@ class DoctorContext:
 
     @cached_property
     def vitals(self) -> Vitals:
-        from memorybase.operations import health
+        from memorybase.core.operations import health
 
         _ = self.database_url
         return health.read_vitals(self.services)
@@ -106,7 +106,7 @@ class DoctorContext:
     @cached_property
     def restore(self) -> str:
         """Progress of the rebuild after a restore; empty if there is none."""
-        from memorybase.memory_bases.restore_progress import restore_progress
+        from memorybase.core.memory_bases.restore_progress import restore_progress
 
         _ = self.database_url
         with self.services.database.reading() as db:
@@ -172,7 +172,7 @@ def _settings(_: DoctorContext) -> str:
 
 
 def _database(context: DoctorContext) -> str:
-    from memorybase.database import migrate
+    from memorybase.core.database import migrate
 
     current, head = migrate.current(context.database_url), migrate.head()
     if current is None or (current != head and not migrate.is_newer(current)):
@@ -212,7 +212,7 @@ def _database_memory(context: DoctorContext) -> str:
 
 
 def _memory(url: str) -> Memory | None:
-    from memorybase.database.engine import Database
+    from memorybase.core.database.engine import Database
 
     database = Database(url, pool_size=1)
     try:
@@ -243,8 +243,8 @@ def _redis(context: DoctorContext) -> str:
 
 
 def _vector_store(context: DoctorContext, store: VectorStoreName) -> str:
-    from memorybase.operations import health
-    from memorybase.vectors.stores import store_named
+    from memorybase.core.operations import health
+    from memorybase.core.vectors.stores import store_named
 
     if context.settings.one_process and store == "chroma":
         return _vector_store_of_one_process(context)
@@ -256,8 +256,8 @@ def _vector_store(context: DoctorContext, store: VectorStoreName) -> str:
 
 def _vector_store_of_one_process(context: DoctorContext) -> str:
     """What that process says of it, because no other can open it."""
-    from memorybase.database import clock
-    from memorybase.queries.store_health import store_problem
+    from memorybase.core.database import clock
+    from memorybase.core.queries.store_health import store_problem
 
     _ = context.database_url
     with context.services.database.reading() as db:
@@ -286,7 +286,7 @@ def _sweeper(context: DoctorContext) -> str:
 
 
 def _heartbeat(context: DoctorContext, kind: Literal["worker", "sweeper"]) -> str:
-    from memorybase.operations import health
+    from memorybase.core.operations import health
 
     _ = context.database_url
     seen = health.liveness(context.services, kind)
@@ -348,7 +348,7 @@ def _vectors(context: DoctorContext) -> str:
 
 
 def _keyword_index(context: DoctorContext) -> str:
-    from memorybase.keyword_index import index
+    from memorybase.core.keyword_index import index
 
     _ = context.database_url
     language = context.settings.keyword_language
@@ -359,7 +359,7 @@ def _keyword_index(context: DoctorContext) -> str:
 
 
 def _token_vectors(context: DoctorContext) -> str:
-    from memorybase.queries import token_vectors
+    from memorybase.core.queries import token_vectors
 
     _ = context.database_url
     if not context.settings.token_vectors:

@@ -11,9 +11,9 @@ import typer
 from memorybase_client import errors as client_errors
 from memorybase_client.importers.files import is_archive
 
-from memorybase import errors
 from memorybase.cli.memory_bases import find_memory_base
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, interrupted, plural, progress
+from memorybase.core import errors
 
 if TYPE_CHECKING:
     from memorybase_client import Client

@@ -16,12 +16,12 @@ def export_model(
     ] = None,
 ) -> None:
     """Export the embedding model into a folder, for installations without torch."""
-    from memorybase.embedding.endpoint import is_endpoint_model
-    from memorybase.embedding.exported import export_into
-    from memorybase.embedding.registry import PRECISIONS
-    from memorybase.embedding.source import find_source
-    from memorybase.errors import ModelUnavailable
-    from memorybase.settings import Settings
+    from memorybase.core.embedding.endpoint import is_endpoint_model
+    from memorybase.core.embedding.exported import export_into
+    from memorybase.core.embedding.registry import PRECISIONS
+    from memorybase.core.embedding.source import find_source
+    from memorybase.core.errors import ModelUnavailable
+    from memorybase.core.settings import Settings
 
     settings = Settings()
     precision = PRECISIONS.get(settings.embedding_backend)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from memorybase_client.coding_agents import install as hooks
 
-from memorybase import errors
 from memorybase.cli.options import DataDirOption, UrlOption, address, connect, plural
-from memorybase.settings import stated_url
+from memorybase.core import errors
+from memorybase.core.settings import stated_url
 
 if TYPE_CHECKING:
     from memorybase_client import Client

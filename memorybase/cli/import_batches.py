@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from memorybase_client.importers.records import Json
 from memorybase_client.importers.runs import MESSAGES_PER_PART, Part
 
-from memorybase.import_export.conversation_files import checked_message
-from memorybase.messages import STORED_AS_SENT
+from memorybase.core.import_export.conversation_files import checked_message
+from memorybase.core.messages import STORED_AS_SENT
 
 # A request takes about a second, which is how often a command can show its progress. It stays below the 1,000 lines and
 # 1 MB at which the client would split it.

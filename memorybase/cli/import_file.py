@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memorybase import errors
 from memorybase.cli.command import Connection, with_options
 from memorybase.cli.export_file import import_export
 from memorybase.cli.import_target import Capture
+from memorybase.core import errors
 
 if TYPE_CHECKING:
     from memorybase_client.importers.records import Problem

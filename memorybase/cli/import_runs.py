@@ -18,12 +18,12 @@ from memorybase_client.importers.records import Json, Problem, ProblemKind, Repo
 from memorybase_client.importers.runs import Part
 from memorybase_client.importers.systems import SYSTEMS, ImportSource
 
-from memorybase import errors
 from memorybase.cli.import_batches import batches
 from memorybase.cli.import_posts import Posts
 from memorybase.cli.import_target import Target, ingest
 from memorybase.cli.options import interrupted, plural, progress, read_text
-from memorybase.import_export import conversation_files
+from memorybase.core import errors
+from memorybase.core.import_export import conversation_files
 
 if TYPE_CHECKING:
     from memorybase_client import Client

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Literal
 import typer
 from memorybase_client import errors as client_errors
 
-from memorybase import errors
 from memorybase.cli.memory_bases import find_memory_base, ingest_pending
 from memorybase.cli.options import progress
+from memorybase.core import errors
 
 if TYPE_CHECKING:
     from memorybase_client import Client, models
@@ -37,7 +37,7 @@ class Target:
     def find(cls, client: Client, flow: str, flow_name: str, memory: str | None, capture: Capture) -> Target:
         """The target with the memory base of that name, else with the flow's first. Raises InvalidRequest if another
         flow's memory base has the name."""
-        from memorybase.models import NAME_LENGTH
+        from memorybase.core.models import NAME_LENGTH
 
         try:
             found = client.get_flow(flow)
@@ -78,7 +78,7 @@ class Target:
                 self.client.flush_memory_base(self.base.id)
 
     def _create(self) -> models.MemoryBaseView:
-        from memorybase.models import NAME_LENGTH
+        from memorybase.core.models import NAME_LENGTH
 
         name = self.memory or self.flow_name
         try:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from memorybase import errors
 from memorybase.cli.bulk import DryRunOption, Filter, MemoryFilterOption, left_alone, repeat
 from memorybase.cli.command import PrintedList, through_stack
 from memorybase.cli.memory_bases import find_memory_base
 from memorybase.cli.options import plural
+from memorybase.core import errors
 
 if TYPE_CHECKING:
     from memorybase_client import Client

@@ -12,13 +12,13 @@ from uuid import UUID
 
 import typer
 
-from memorybase import errors
 from memorybase.cli.command import PrintedList
 from memorybase.cli.options import DataDirOption, stored_settings
+from memorybase.core import errors
 
 if TYPE_CHECKING:
-    from memorybase.models import ApiKey
-    from memorybase.services import Services
+    from memorybase.core.models import ApiKey
+    from memorybase.core.services import Services
 
 KeyIdArgument = Annotated[str, typer.Argument(help="The id from `keys list`.")]
 
@@ -26,7 +26,7 @@ app = typer.Typer(help="API keys: create, list, rotate, revoke.", no_args_is_hel
 
 
 def _scopes(key: ApiKey) -> str:
-    from memorybase.auth.limits import scopes_of
+    from memorybase.core.auth.limits import scopes_of
 
     return " ".join(scopes_of(key))
 
@@ -65,9 +65,9 @@ def create(
     data_dir: DataDirOption = None,
 ) -> None:
     """Create a key and print its secret, which is shown only once. A limited key has read and write by default."""
-    from memorybase import ids
-    from memorybase.auth import api_keys
-    from memorybase.auth.limits import LIMITED_SCOPES
+    from memorybase.core import ids
+    from memorybase.core.auth import api_keys
+    from memorybase.core.auth.limits import LIMITED_SCOPES
 
     services, user_id = local_user(data_dir)
     flow_ids = [ids.flow_id(user_id, each) for each in flow] if flow else None
@@ -86,7 +86,7 @@ def rotate(
     data_dir: DataDirOption = None,
 ) -> None:
     """Create a key that replaces this one and print its secret. The old key stays valid for the overlap."""
-    from memorybase.auth import api_keys
+    from memorybase.core.auth import api_keys
 
     parsed = parsed_id(key_id)
     services, user_id = local_user(data_dir)
@@ -98,7 +98,7 @@ def rotate(
 @app.command("list")
 def list_(data_dir: DataDirOption = None) -> None:
     """List the keys that are not revoked, oldest first."""
-    from memorybase.auth import api_keys
+    from memorybase.core.auth import api_keys
 
     KEYS.show(api_keys.list_keys(*local_user(data_dir)))
 
@@ -106,7 +106,7 @@ def list_(data_dir: DataDirOption = None) -> None:
 @app.command()
 def revoke(key_id: KeyIdArgument, data_dir: DataDirOption = None) -> None:
     """Revoke a key permanently; a running API refuses it within a second."""
-    from memorybase.auth import api_keys
+    from memorybase.core.auth import api_keys
 
     parsed = parsed_id(key_id)
     services, user_id = local_user(data_dir)
@@ -127,8 +127,8 @@ def parsed_id(key_id: str) -> UUID:
 @contextmanager
 def recorded(services: Services, user_id: UUID, operation: str, **objects: UUID) -> Iterator[None]:
     """Tell features that keep a record of calls, with the user of the operating system."""
-    from memorybase import calls
-    from memorybase.calls import Actor, Call, Effect
+    from memorybase.core import calls
+    from memorybase.core.calls import Actor, Call, Effect
 
     actor = Actor("cli", user_id=user_id, person=getpass.getuser())
     call = Call(actor, Effect.CHANGE, operation, calls.ids_in(objects))
@@ -139,8 +139,8 @@ def recorded(services: Services, user_id: UUID, operation: str, **objects: UUID)
 def local_user(data_dir: Path | None) -> tuple[Services, UUID]:
     """The services and the local user. Raises NotReady before the first start of a stack."""
     from memorybase import wiring
-    from memorybase.auth import api_keys
-    from memorybase.queries.credentials import user_by_name
+    from memorybase.core.auth import api_keys
+    from memorybase.core.queries.credentials import user_by_name
 
     services = wiring.build(stored_settings(data_dir))
     try:

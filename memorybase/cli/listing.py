@@ -11,9 +11,9 @@ from uuid import UUID
 import typer
 from memorybase_client import errors as client_errors
 
-from memorybase import errors
 from memorybase.cli.command import through_stack
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, plural, print_table
+from memorybase.core import errors
 from memorybase.stack.state import find_data_dir
 
 if TYPE_CHECKING:

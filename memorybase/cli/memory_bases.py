@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from memorybase_client import errors as client_errors
 
-from memorybase import errors
+from memorybase.core import errors
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -19,8 +19,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from memorybase import errors
-from memorybase.settings import Settings, stated_url
+from memorybase.core import errors
+from memorybase.core.settings import Settings, stated_url
 from memorybase.stack.state import (
     DataDir,
     RunningStack,

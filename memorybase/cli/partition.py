@@ -9,7 +9,7 @@ import typer
 from memorybase.cli.options import DataDirOption, plural, progress, stored_settings
 
 if TYPE_CHECKING:
-    from memorybase.database.engine import Database
+    from memorybase.core.database.engine import Database
 
 
 def partition(
@@ -19,8 +19,8 @@ def partition(
     data_dir: DataDirOption = None,
 ) -> None:
     """Divide the keyword index of a large PostgreSQL database into partitions. Captures and searches go on."""
-    from memorybase.database.engine import Database
-    from memorybase.keyword_index import partitions as dividing
+    from memorybase.core.database.engine import Database
+    from memorybase.core.keyword_index import partitions as dividing
 
     database = Database(stored_settings(data_dir).migration_url, pool_size=1)
     try:
@@ -35,7 +35,7 @@ def partition(
 
 
 def _divide(database: Database, number: int) -> int:
-    from memorybase.keyword_index import partitions
+    from memorybase.core.keyword_index import partitions
 
     steps = partitions.partition(database, number)
     done = 0

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memorybase import errors
 from memorybase.cli.command import through_stack
 from memorybase.cli.memory_bases import find_memory_base
 from memorybase.cli.options import plural
+from memorybase.core import errors
 
 if TYPE_CHECKING:
     from memorybase_client import Client, models

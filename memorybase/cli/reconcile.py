@@ -7,13 +7,13 @@ from uuid import UUID
 
 import typer
 
-from memorybase import errors
 from memorybase.cli.options import DataDirOption, plural, progress, stored_settings
+from memorybase.core import errors
 
 if TYPE_CHECKING:
-    from memorybase.memory_bases.reconcile import Reconciled
-    from memorybase.services import Services
-    from memorybase.vector_stores import VectorStoreName
+    from memorybase.core.memory_bases.reconcile import Reconciled
+    from memorybase.core.services import Services
+    from memorybase.core.vector_stores import VectorStoreName
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -22,15 +22,15 @@ from urllib.parse import quote
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from memorybase.memory_bases.consistency import OnProgress
-    from memorybase.memory_bases.deep_check import DeepResult
-    from memorybase.services import Services
+    from memorybase.core.memory_bases.consistency import OnProgress
+    from memorybase.core.memory_bases.deep_check import DeepResult
+    from memorybase.core.services import Services
 
 
 def report(services: Services, base_ids: Sequence[UUID]) -> int:
     """Check every memory base and ordinary knowledge base, print a line for each, and return the number that are not
     ok."""
-    from memorybase.memory_bases import deep_check
+    from memorybase.core.memory_bases import deep_check
 
     collections = [each for hooks in services.hooks for each in hooks.collections]
     with services.database.reading() as db:
@@ -85,8 +85,9 @@ def reconcile(
     data_dir: DataDirOption = None,
 ) -> None:
     """Compare every memory base's store with SQL, id by id. Exit code 1 if problems remain."""
-    from memorybase import telemetry, wiring
-    from memorybase.queries import memory_bases
+    from memorybase import wiring
+    from memorybase.core import telemetry
+    from memorybase.core.queries import memory_bases
 
     settings = stored_settings(data_dir)
     telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))
@@ -102,7 +103,7 @@ def reconcile(
 
 
 def _base_needs_repair(services: Services, base_id: UUID, *, repair: bool) -> bool:
-    from memorybase.memory_bases import reconcile as reconciling
+    from memorybase.core.memory_bases import reconcile as reconciling
 
     with progress(keep=False) as bar:
         task = bar.add_task("checking chunks", total=None)
@@ -143,13 +144,13 @@ def describe_comparison(done: Reconciled) -> str:
 
 
 def _remaining_orphans(services: Services, *, repair: bool) -> int:
-    from memorybase.vectors.stores import store_names
+    from memorybase.core.vectors.stores import store_names
 
     return sum([_remaining_orphans_in(services, store, repair=repair) for store in store_names(services.vectors)])
 
 
 def _remaining_orphans_in(services: Services, store: VectorStoreName, *, repair: bool) -> int:
-    from memorybase.memory_bases.orphans import drop_orphans, find_orphans_in
+    from memorybase.core.memory_bases.orphans import drop_orphans, find_orphans_in
 
     try:
         orphans = [orphan for orphan in find_orphans_in(services, store) if orphan.ours]

@@ -9,8 +9,9 @@ from memorybase.cli.options import DataDirOption, plural, progress, stored_setti
 
 def reindex(data_dir: DataDirOption = None) -> None:
     """Rebuild the keyword index of sessions of another MEMORYBASE_KEYWORD_LANGUAGE or an earlier version."""
-    from memorybase import telemetry, wiring
-    from memorybase.keyword_index import index
+    from memorybase import wiring
+    from memorybase.core import telemetry
+    from memorybase.core.keyword_index import index
 
     settings = stored_settings(data_dir)
     telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))

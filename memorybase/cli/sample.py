@@ -22,7 +22,9 @@ def sample(
     remove: Annotated[bool, typer.Option("--remove", help="Delete the sample's flow with everything in it.")] = False,
 ) -> None:
     """Load sample conversations into a flow with a memory base, and ingest them. Running it again changes nothing."""
-    from memorybase.import_export import sample as data  # loads the database's packages, which --help does not need
+    from memorybase.core.import_export import (
+        sample as data,  # loads the database's packages, which --help does not need
+    )
 
     if remove:
         try:

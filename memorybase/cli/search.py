@@ -11,10 +11,10 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from memorybase import errors
 from memorybase.cli.command import through_stack
 from memorybase.cli.memory_bases import find_memory_base
 from memorybase.cli.options import table_console
+from memorybase.core import errors
 
 if TYPE_CHECKING:
     from memorybase_client import Client, models
@@ -120,7 +120,7 @@ def table_of(results: Sequence[models.Hit], titles: Mapping[tuple[UUID, str], st
 
 def _turn(turn: models.Turn) -> str:
     """A turn around a result, on one dim line."""
-    from memorybase.messages import message_text
+    from memorybase.core.messages import message_text
 
     text = " ".join(message_text(turn.content).split())
     short = text if len(text) <= TURN_CHARS else f"{text[:TURN_CHARS]} …"
@@ -156,7 +156,7 @@ def _table(date: str, text: str) -> Table:
 
 def _passage(hit: models.Hit) -> str:
     """The matching passage on one line, with … where the message continues."""
-    from memorybase.messages import message_text
+    from memorybase.core.messages import message_text
 
     text = message_text(hit.content)
     if not text.strip():
@@ -168,7 +168,7 @@ def _passage(hit: models.Hit) -> str:
 
 def _why_first(hit: models.Hit) -> list[str]:
     """A line for a hit that is among the first whatever its score."""
-    from memorybase.search import exact_matches
+    from memorybase.core.search import exact_matches
 
     text = exact_matches.text_of(hit.exact_match, hit.reply_to)
     return [f"[dim]{escape(text)}[/dim]"] if text else []
@@ -176,7 +176,7 @@ def _why_first(hit: models.Hit) -> list[str]:
 
 def _corrections(hit: models.Hit) -> list[str]:
     """A line about each message that the hit corrects, or that corrects it."""
-    from memorybase.search import corrections
+    from memorybase.core.search import corrections
 
     lines = []
     if hit.corrects is not None:

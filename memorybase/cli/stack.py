@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from memorybase.cli.options import DataDirOption, stored_settings
-from memorybase.settings import Settings
+from memorybase.core.settings import Settings
 
 
 def up(
@@ -52,7 +52,7 @@ def demo(
 
 def migrate(data_dir: DataDirOption = None) -> None:
     """Migrate the database to this version's schema. `up` does this itself."""
-    from memorybase.database import migrate as migrations
+    from memorybase.core.database import migrate as migrations
     from memorybase.stack.state import settings_in_use
 
     url = settings_in_use(data_dir).migration_url
@@ -79,8 +79,8 @@ def sweep(
 def prepare(*, without_model: Annotated[bool, typer.Option("--without-model", hidden=True)] = False) -> None:
     """Prepare for the worker and the API: migrate, create the local user, export the embedding model."""
     from memorybase import wiring
-    from memorybase.auth import api_keys
-    from memorybase.database import migrate as migrations
+    from memorybase.core.auth import api_keys
+    from memorybase.core.database import migrate as migrations
 
     settings = Settings()
     migrations.upgrade(settings.migration_url)
@@ -89,7 +89,7 @@ def prepare(*, without_model: Annotated[bool, typer.Option("--without-model", hi
         api_keys.ensure_local_user(services, settings.api_key)
     if without_model:  # they prepare it themselves
         return
-    from memorybase.embedding import is_prepared
+    from memorybase.core.embedding import is_prepared
 
     if not is_prepared(settings):
         typer.echo("preparing the embedding model (once, a few seconds)")

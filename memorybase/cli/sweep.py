@@ -13,12 +13,13 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any, TypeVar
 
-from memorybase import errors, telemetry, tracing, wiring
-from memorybase.extension import Background
-from memorybase.operations import store_check, sweeper, vector_indexes
-from memorybase.operations.heartbeats import HeartbeatThread
-from memorybase.services import Services
-from memorybase.settings import Settings
+from memorybase import wiring
+from memorybase.core import errors, telemetry, tracing
+from memorybase.core.extension import Background
+from memorybase.core.operations import store_check, sweeper, vector_indexes
+from memorybase.core.operations.heartbeats import HeartbeatThread
+from memorybase.core.services import Services
+from memorybase.core.settings import Settings
 from memorybase.stack import compaction
 
 # A sweeper with a step that takes longer counts as dead, even though its process lives: its heartbeats stop.

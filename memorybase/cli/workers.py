@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memorybase import errors
 from memorybase.cli.command import PrintedList
 from memorybase.cli.options import DataDirOption, plural, stored_settings
+from memorybase.core import errors
 
 if TYPE_CHECKING:
-    from memorybase.operations.workers import WorkerView
-    from memorybase.services import Services
+    from memorybase.core.operations.workers import WorkerView
+    from memorybase.core.services import Services
 
 LOOK_SECONDS = 0.5
 WORKERS = PrintedList(
@@ -36,7 +36,7 @@ app = typer.Typer(help="The workers: what each of them holds; drain one.", no_ar
 @app.command("list")
 def list_(*, data_dir: DataDirOption = None) -> None:
     """List the workers with the jobs that they hold. One that was killed is listed for a day."""
-    from memorybase.operations import workers
+    from memorybase.core.operations import workers
 
     WORKERS.show(workers.list_workers(_services(data_dir)).items)
 
@@ -52,7 +52,7 @@ def drain(
 
     Exit code 1 if it has not stopped in time: its request stays.
     """
-    from memorybase.operations import workers
+    from memorybase.core.operations import workers
 
     services = _services(data_dir)
     whole = workers.request_drain(services, name)

@@ -7,7 +7,7 @@ the other files import the core.
 
 from __future__ import annotations
 
-from memorybase.extension import Extension, Hooks
+from memorybase.core.extension import Extension, Hooks
 
 # In the order in which their hooks run, their routes are found and their pages are shown.
 EXTENSIONS = (

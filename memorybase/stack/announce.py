@@ -13,7 +13,7 @@ from pathlib import Path
 from memorybase_client import Client, local_stack
 from memorybase_client import errors as client_errors
 
-from memorybase.settings import Settings
+from memorybase.core.settings import Settings
 from memorybase.stack.state import DataDir, noted
 
 SIGN_IN_SECONDS = 5.0

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from memorybase import errors
-from memorybase.settings import embedded
+from memorybase.core import errors
+from memorybase.core.settings import embedded
 from memorybase.stack.children import import_path
 from memorybase.stack.state import DataDir
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import memorybase
-from memorybase.settings import Settings
+from memorybase.core.settings import Settings
 from memorybase.stack.redis_server import configure, find_redis
 from memorybase.stack.state import DataDir, RunningStack, free_port, now_text
 

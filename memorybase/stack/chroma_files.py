@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from uuid import UUID
 
-from memorybase import errors
+from memorybase.core import errors
 
 DATABASE = "chroma.sqlite3"
 POSTPONED = "compact-at-start"  # a file in the directory

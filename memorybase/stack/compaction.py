@@ -10,13 +10,13 @@ from datetime import timedelta
 from pathlib import Path
 
 from memorybase import wiring
-from memorybase.queries import heartbeats, residues
-from memorybase.services import Services
+from memorybase.core.queries import heartbeats, residues
+from memorybase.core.services import Services
+from memorybase.core.telemetry import get_logger
+from memorybase.core.vectors.chroma_in_process import InProcessChroma
+from memorybase.core.vectors.stores import store_named
 from memorybase.stack import chroma_files
 from memorybase.stack.state import DataDir
-from memorybase.telemetry import get_logger
-from memorybase.vectors.chroma_in_process import InProcessChroma
-from memorybase.vectors.stores import store_named
 
 log = get_logger(__name__)
 
@@ -57,7 +57,7 @@ def _compact_files(services: Services, chroma: Path) -> None:
         if isinstance(store, InProcessChroma):  # else the process that has it compacts it
             store.closed_during(lambda: chroma_files.compact(chroma))
         return
-    from memorybase.redis_locks import rewrite_log
+    from memorybase.core.redis_locks import rewrite_log
 
     chroma_files.compact(chroma)
     rewrite_log(wiring.redis_client(services.settings))

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from memorybase import errors
+from memorybase.core import errors
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 # A stack's entries in its data directory. The directory may hold other things, which are not touched.

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 from memorybase_client.private_files import write_private
 
-from memorybase import errors
+from memorybase.core import errors
 from memorybase.stack.children import DISPENSABLE, Child
 from memorybase.stack.state import DataDir
 

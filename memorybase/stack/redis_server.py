@@ -11,7 +11,7 @@ from pathlib import Path
 
 from memorybase_client.private_files import write_private
 
-from memorybase import errors
+from memorybase.core import errors
 from memorybase.stack.state import DataDir
 
 _VERSION = re.compile(r"\bv=(\d+)\.(\d+)")

@@ -16,7 +16,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from memorybase.database.sqlite_copy import sync
+from memorybase.core.database.sqlite_copy import sync
 from memorybase.stack.state import DATABASE, PART, READY, RESTORED, DataDir
 
 PLAN = "plan.json"

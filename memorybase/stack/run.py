@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 import httpx
 from memorybase_client import local_stack
 
-from memorybase import errors
-from memorybase.settings import Settings, embedded
+from memorybase.core import errors
+from memorybase.core.settings import Settings, embedded
 from memorybase.stack import chroma_files
 from memorybase.stack.announce import local_of, note_for_clients, offer_sign_in, say_what_to_export, stay_noted
 from memorybase.stack.children import DISPENSABLE, NAMES, SERVICES, Plan, plan

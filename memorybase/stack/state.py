@@ -23,9 +23,9 @@ import psutil
 from memorybase_client import local_stack
 from memorybase_client.private_files import write_private
 
-from memorybase import errors, file_lock
-from memorybase.settings import RESTORED_FOLDER, Settings, embedded
-from memorybase.vector_stores import VECTOR_STORES
+from memorybase.core import errors, file_lock
+from memorybase.core.settings import RESTORED_FOLDER, Settings, embedded
+from memorybase.core.vector_stores import VECTOR_STORES
 
 # Below the range of ephemeral ports on Linux and macOS, so that no outgoing connection takes a child's port while the
 # child is restarted.

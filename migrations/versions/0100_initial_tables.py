@@ -1,6 +1,6 @@
 """The tables of the first release.
 
-All but `_beyond_the_models` and `_drop_beyond_the_models` is written by `python -m memorybase.database.migrate`.
+All but `_beyond_the_models` and `_drop_beyond_the_models` is written by `python -m memorybase.core.database.migrate`.
 SQLite prefers the newer of two indexes that cost the same, so each table's keep their order. Revisions before, 0001 to
 0031, were of the development.
 

@@ -25,12 +25,12 @@ from harness.redis import Sentinels
 
 from memorybase import wiring
 from memorybase.cli import doctor
+from memorybase.core.operations import health
+from memorybase.core.redis_locks import RedisSessionLocks
+from memorybase.core.services import INGEST
+from memorybase.core.settings import Settings
 from memorybase.features.dify.deletion import CLEAN_UP_TASK
 from memorybase.features.memory_map.job import MAP
-from memorybase.operations import health
-from memorybase.redis_locks import RedisSessionLocks
-from memorybase.services import INGEST
-from memorybase.settings import Settings
 from worker.queue import QUEUE, TIMEOUT_SECONDS, CeleryQueue
 
 pytestmark = pytest.mark.slow  # processes are started and killed

@@ -13,10 +13,10 @@ from harness.constants import SWEEP
 from harness.gates import Change
 from harness.pieces import PATIENCE, Topology, topology
 
-from memorybase import ids
-from memorybase.memory_bases import preparation
-from memorybase.models import JobState, Message
-from memorybase.sessions import erasure
+from memorybase.core import ids
+from memorybase.core.memory_bases import preparation
+from memorybase.core.models import JobState, Message
+from memorybase.core.sessions import erasure
 
 pytestmark = pytest.mark.slow
 
@@ -31,9 +31,9 @@ POINTS = {
 
 # Slices of a long message are small, and each writes progress; short messages are one slice.
 PIECES = {
-    "memorybase.ingestion.pipeline.SLICE_CHUNKS": 20,
-    "memorybase.ingestion.pipeline.PIECE_CHUNKS": 4,
-    "memorybase.ingestion.lease.PROGRESS_SECONDS": 0,
+    "memorybase.core.ingestion.pipeline.SLICE_CHUNKS": 20,
+    "memorybase.core.ingestion.pipeline.PIECE_CHUNKS": 4,
+    "memorybase.core.ingestion.lease.PROGRESS_SECONDS": 0,
 }
 
 

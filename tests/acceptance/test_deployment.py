@@ -24,7 +24,7 @@ from harness.process import run
 from packaging.utils import canonicalize_name
 
 from memorybase import __version__
-from memorybase.settings import ENVIRONMENT_PREFIX, Settings
+from memorybase.core.settings import ENVIRONMENT_PREFIX, Settings
 
 pytestmark = [pytest.mark.slow, pytest.mark.tools]
 

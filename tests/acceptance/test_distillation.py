@@ -40,7 +40,7 @@ def distilling(folder: Path, model: Model, *, timeout: int) -> Iterator[tuple[Em
     """A stack that waits so many seconds for this model, and a memory base whose facts are distilled."""
     stack = EmbeddedStack(folder)
     stack.changes = {"MEMORYBASE_DISTILLER": "openai", "MEMORYBASE_SUMMARIZER_URL": model.url}
-    stack.values = {"memorybase.conversation.summarizers.chat_completions.TIMEOUT_SECONDS": timeout}
+    stack.values = {"memorybase.core.conversation.summarizers.chat_completions.TIMEOUT_SECONDS": timeout}
     try:
         stack.start()
         headers = {"X-API-Key": KEY}

@@ -17,7 +17,7 @@ from harness.contract import COMMITTED
 from harness.process import run
 from harness.served import Served, serve_api
 
-from memorybase.settings import Settings
+from memorybase.core.settings import Settings
 
 pytestmark = [pytest.mark.slow, pytest.mark.tools]
 

@@ -15,9 +15,9 @@ from harness.pieces import Topology, topology
 from harness.stack import EmbeddedStack, processes_of
 from harness.waiting import wait_until
 
-from memorybase.embedding.exported import exported_folder
-from memorybase.embedding.source import DEFAULT_MODEL, find_source
-from memorybase.settings import Settings
+from memorybase.core.embedding.exported import exported_folder
+from memorybase.core.embedding.source import DEFAULT_MODEL, find_source
+from memorybase.core.settings import Settings
 
 pytestmark = pytest.mark.slow  # the model is exported
 

@@ -15,7 +15,7 @@ from harness import PostgresServer
 from harness.stack import KEY, EmbeddedStack, environment, memorybase
 from harness.waiting import wait_until
 
-from memorybase.vectors.pgvector import PgVectorStore
+from memorybase.core.vectors.pgvector import PgVectorStore
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_a_stack_moves_from_chroma_to_pgvector(tmp_path: Path, postgres_server: 
     """As docs/howto/use-pgvector.md says."""
     moving = EmbeddedStack(tmp_path)
     moving.changes = {"MEMORYBASE_DATABASE_URL": postgres_server.url(postgres_server.create_database())}
-    moving.values = {"memorybase.memory_bases.deletion.RETIRE_SECONDS": 0}
+    moving.values = {"memorybase.core.memory_bases.deletion.RETIRE_SECONDS": 0}
     try:
         moving.start()
         with calling(moving) as client:

@@ -13,7 +13,7 @@ from harness.pieces import KEY, PATIENCE, Topology, topology
 from harness.stack import run_memorybase
 from harness.worker import BROKEN_MODEL, WorkerServer, sabotaged
 
-from memorybase.models import JobState
+from memorybase.core.models import JobState
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +25,7 @@ HARMLESS = [f"note number {n} is about the harbour" for n in range(5)]
 @pytest.fixture
 def stack(tmp_path: Path, redis_server: RedisServer, chroma_server: ChromaServer) -> Iterator[Topology]:
     stores: Any = {"redis": redis_server, "chroma": chroma_server}
-    values = {SWEEP: 0.3, "memorybase.ingestion.lost_worker.MAX_LOST_WORKERS": 2}
+    values = {SWEEP: 0.3, "memorybase.core.ingestion.lost_worker.MAX_LOST_WORKERS": 2}
     with topology(tmp_path, **stores, values=values) as built:
         built.start(built.api, built.sweeper)
         yield built

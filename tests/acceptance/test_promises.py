@@ -29,10 +29,10 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topology]:
         # Longer than any pause of a busy machine. What a killed worker held is taken over without waiting for it.
         lease_seconds=300.0,
         values={
-            "memorybase.settings.Settings.chroma_timeout_seconds": 60.0,
-            "memorybase.settings.Settings.redis_timeout_seconds": 30.0,
+            "memorybase.core.settings.Settings.chroma_timeout_seconds": 60.0,
+            "memorybase.core.settings.Settings.redis_timeout_seconds": 30.0,
             SWEEP: 0.5,
-            "memorybase.settings.Settings.backoff_max_seconds": 2.0,
+            "memorybase.core.settings.Settings.backoff_max_seconds": 2.0,
         },
     ) as built:
         built.start(built.api, built.sweeper)

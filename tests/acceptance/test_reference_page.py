@@ -10,7 +10,7 @@ from harness.contract import CONTRACT
 from harness.served import Served, serve_api
 from playwright.sync_api import Page, expect
 
-from memorybase.settings import Settings
+from memorybase.core.settings import Settings
 
 PATIENCE = 60_000  # a busy machine renders a hundred operations late
 

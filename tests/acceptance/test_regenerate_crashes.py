@@ -19,7 +19,7 @@ from harness.constants import SWEEP
 from harness.gates import Change
 from harness.pieces import PATIENCE, Topology, topology
 
-from memorybase.models import Generation, IngestionJob, JobState, KnowledgeBase, LedgerEntry, MemoryBase
+from memorybase.core.models import Generation, IngestionJob, JobState, KnowledgeBase, LedgerEntry, MemoryBase
 
 pytestmark = pytest.mark.slow
 
@@ -100,8 +100,8 @@ def stack(
         postgres=postgres_server,
         values={
             SWEEP: 0.3,
-            "memorybase.memory_bases.deletion.RETIRE_SECONDS": 2.0,
-            "memorybase.ingestion.scheduler.JOB_MAX_MESSAGES": JOB_MESSAGES,
+            "memorybase.core.memory_bases.deletion.RETIRE_SECONDS": 2.0,
+            "memorybase.core.ingestion.scheduler.JOB_MAX_MESSAGES": JOB_MESSAGES,
         },
     ) as built:
         built.start(built.api, built.sweeper, built.worker)

@@ -21,8 +21,8 @@ from harness.gates import Change
 from harness.pieces import KEY, PATIENCE, SweeperServer, Topology, topology
 from harness.worker import WorkerServer, sabotaged
 
-from memorybase.models import JobState, Message, SessionProgress
-from memorybase.operations import workers
+from memorybase.core.models import JobState, Message, SessionProgress
+from memorybase.core.operations import workers
 from worker.process import EXIT_SOFTWARE
 
 pytestmark = pytest.mark.slow
@@ -35,7 +35,7 @@ RUN_MESSAGES = 5
 # Its jobs take for ever, and it does not wait so long.
 ENDLESS_MODEL = """
 import time
-from memorybase.embedding.onnx import OnnxEmbedder
+from memorybase.core.embedding.onnx import OnnxEmbedder
 from worker import process
 
 OnnxEmbedder._run = lambda self, batch, *, with_states: time.sleep(600)
@@ -101,7 +101,7 @@ def stack(
             SWEEP: 0.5,
             LOCK: 4.0,
             # A busy machine is no outage, and no job that hangs.
-            "memorybase.settings.Settings.chroma_timeout_seconds": 60.0,
+            "memorybase.core.settings.Settings.chroma_timeout_seconds": 60.0,
             "worker.process.DRAIN_SECONDS": PATIENCE,
         },
     ) as built:

@@ -13,7 +13,7 @@ import pytest
 from harness.stack import KEY, EmbeddedStack
 from harness.waiting import wait_until
 
-from memorybase.knowledge_bases.registry import METADATA_FILE
+from memorybase.core.knowledge_bases.registry import METADATA_FILE
 
 pytestmark = pytest.mark.slow  # processes are started and stopped
 

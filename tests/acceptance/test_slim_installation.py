@@ -20,9 +20,9 @@ from harness import ChromaServer, PostgresServer
 from harness.process import PortServer, Server
 from harness.waiting import wait_until
 
-from memorybase.embedding.exported import export_into
-from memorybase.embedding.source import DEFAULT_MODEL, find_source
-from memorybase.settings import Settings
+from memorybase.core.embedding.exported import export_into
+from memorybase.core.embedding.source import DEFAULT_MODEL, find_source
+from memorybase.core.settings import Settings
 
 pytestmark = [pytest.mark.slow, pytest.mark.tools]
 

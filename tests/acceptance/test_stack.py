@@ -20,7 +20,7 @@ from harness.waiting import wait_until
 from memorybase_client import AgentMemory, local_stack
 from memorybase_client.local_stack import LocalStack
 
-from memorybase.auth import api_keys
+from memorybase.core.auth import api_keys
 
 pytestmark = pytest.mark.slow  # processes are started and stopped
 

@@ -16,8 +16,8 @@ import pytest
 from harness.stack import KEY, EmbeddedStack
 from harness.waiting import wait_until
 
-from memorybase.errors import VectorStoreUnavailable
-from memorybase.vectors.chroma import ChromaStore
+from memorybase.core.errors import VectorStoreUnavailable
+from memorybase.core.vectors.chroma import ChromaStore
 
 pytestmark = pytest.mark.slow
 

@@ -19,8 +19,8 @@ from harness.gates import Change
 from harness.pieces import PATIENCE, SweeperServer, Topology, topology
 from harness.world import message_of
 
-from memorybase.ingestion import claim
-from memorybase.models import IngestionJob, JobState, SessionProgress
+from memorybase.core.ingestion import claim
+from memorybase.core.models import IngestionJob, JobState, SessionProgress
 from worker.queue import QUEUE
 
 pytestmark = pytest.mark.slow  # processes are started and stopped

@@ -21,12 +21,12 @@ from harness import ChromaServer, PostgresServer, RedisServer, wait_until
 from harness.constants import LOCK
 from harness.pieces import PATIENCE, Topology, topology
 
-from memorybase.conversation.session_memory import summaries
-from memorybase.conversation.session_memory.summaries import SummaryKey
-from memorybase.conversation.summarizers.llm import EXTRACTIVE
-from memorybase.embedding.background import NICENESS
-from memorybase.models import Capture, JobState
-from memorybase.services import INGEST
+from memorybase.core.conversation.session_memory import summaries
+from memorybase.core.conversation.session_memory.summaries import SummaryKey
+from memorybase.core.conversation.summarizers.llm import EXTRACTIVE
+from memorybase.core.embedding.background import NICENESS
+from memorybase.core.models import Capture, JobState
+from memorybase.core.services import INGEST
 from worker.queue import QUEUE
 
 pytestmark = pytest.mark.slow  # processes are started and stopped

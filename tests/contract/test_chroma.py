@@ -21,16 +21,16 @@ import pytest
 from harness import ChromaServer
 from harness.rows import each_row
 
-from memorybase.errors import (
+from memorybase.core.errors import (
     CollectionMissing,
     DimensionMismatch,
     MemorybaseError,
     VectorRejected,
     VectorStoreUnavailable,
 )
-from memorybase.vectors import chroma
-from memorybase.vectors.chroma import ChromaStore
-from memorybase.vectors.store import CollectionRef, VectorRecord
+from memorybase.core.vectors import chroma
+from memorybase.core.vectors.chroma import ChromaStore
+from memorybase.core.vectors.store import CollectionRef, VectorRecord
 
 TIMEOUT = 0.3  # of a server that never answers
 
@@ -436,9 +436,9 @@ FIRST_USE = """
 import sys, threading
 from uuid import uuid4
 import numpy as np
-from memorybase import errors
-from memorybase.vectors import chroma
-from memorybase.vectors.store import CollectionRef
+from memorybase.core import errors
+from memorybase.core.vectors import chroma
+from memorybase.core.vectors.store import CollectionRef
 
 asked = threading.Semaphore(0)
 

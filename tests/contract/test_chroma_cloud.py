@@ -11,11 +11,11 @@ from harness import chroma_cloud
 from harness.chroma_cloud import TOKEN, Cloud
 
 from memorybase import wiring
-from memorybase.errors import VectorRejected, VectorStoreUnavailable
-from memorybase.settings import Settings
-from memorybase.vectors import collection_names
-from memorybase.vectors.store import CollectionRef, MetadataValue, VectorRecord
-from memorybase.vectors.stores import VectorStores, store_named
+from memorybase.core.errors import VectorRejected, VectorStoreUnavailable
+from memorybase.core.settings import Settings
+from memorybase.core.vectors import collection_names
+from memorybase.core.vectors.store import CollectionRef, MetadataValue, VectorRecord
+from memorybase.core.vectors.stores import VectorStores, store_named
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +38,7 @@ def connect(cloud: Cloud, *, host: str = "127.0.0.1", **changes: str) -> VectorS
         "chroma_database": cloud.database,
     }
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("memorybase.settings.CHROMA_CLOUD", host)
+        patched.setattr("memorybase.core.settings.CHROMA_CLOUD", host)
         services = wiring.build(Settings.model_validate(settings | changes))
     assert isinstance(services.vectors, VectorStores)
     return services.vectors

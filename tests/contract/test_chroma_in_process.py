@@ -13,11 +13,11 @@ import pytest
 from harness import ChromaServer
 from harness.process import running
 
-from memorybase.foreground import Foreground
+from memorybase.core.foreground import Foreground
+from memorybase.core.vectors.chroma import ChromaStore
+from memorybase.core.vectors.chroma_in_process import WRITE_BATCH, InProcessChroma
+from memorybase.core.vectors.store import VectorRecord
 from memorybase.stack import chroma_files
-from memorybase.vectors.chroma import ChromaStore
-from memorybase.vectors.chroma_in_process import WRITE_BATCH, InProcessChroma
-from memorybase.vectors.store import VectorRecord
 
 COUNT = 1_100  # Chroma saves the index after 1,000
 

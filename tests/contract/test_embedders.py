@@ -11,13 +11,13 @@ from harness.constants import constants
 from harness.doubles import FakeEmbedder
 from harness.embedding_endpoint import KEY, serving_embeddings
 
-from memorybase.embedding import Embedder, Embedders, registry
-from memorybase.embedding.chunking import chunker_for
-from memorybase.embedding.compatibility import check_searchable, check_writable
-from memorybase.errors import ModelUnavailable, TextRejected
-from memorybase.settings import Settings
+from memorybase.core.embedding import Embedder, Embedders, registry
+from memorybase.core.embedding.chunking import chunker_for
+from memorybase.core.embedding.compatibility import check_searchable, check_writable
+from memorybase.core.errors import ModelUnavailable, TextRejected
+from memorybase.core.settings import Settings
 
-REQUEST_TOKENS = "memorybase.embedding.endpoint.REQUEST_TOKENS"
+REQUEST_TOKENS = "memorybase.core.embedding.endpoint.REQUEST_TOKENS"
 PREFIXES = {"query": "query: ", "passage": "passage: "}
 KINDS = (
     "onnx",

@@ -15,13 +15,13 @@ from harness import PostgresServer, wait_until
 from harness.postgres import WAITING
 from harness.rows import each_row
 
-from memorybase.database import migrate
-from memorybase.errors import CollectionMissing, VectorRejected, VectorStoreUnavailable
-from memorybase.vectors import pgvector
-from memorybase.vectors.pgvector import PgVectorStore, condition
-from memorybase.vectors.pgvector_layout import SCHEMA, statements
-from memorybase.vectors.pgvector_values import encode
-from memorybase.vectors.store import CollectionRef, VectorRecord
+from memorybase.core.database import migrate
+from memorybase.core.errors import CollectionMissing, VectorRejected, VectorStoreUnavailable
+from memorybase.core.vectors import pgvector
+from memorybase.core.vectors.pgvector import PgVectorStore, condition
+from memorybase.core.vectors.pgvector_layout import SCHEMA, statements
+from memorybase.core.vectors.pgvector_values import encode
+from memorybase.core.vectors.store import CollectionRef, VectorRecord
 
 DIMENSION = 4
 TABLE = f"{SCHEMA}.vectors_{DIMENSION}"

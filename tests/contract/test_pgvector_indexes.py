@@ -19,12 +19,12 @@ from harness.rows import each_row
 from numpy.typing import NDArray
 from structlog.testing import capture_logs
 
-from memorybase.errors import CollectionMissing, VectorStoreUnavailable
-from memorybase.vectors import pgvector, pgvector_indexes, pgvector_layout
-from memorybase.vectors.pgvector import PgVectorStore
-from memorybase.vectors.pgvector_indexes import Indexes, _Move
-from memorybase.vectors.pgvector_values import encode, encode_all
-from memorybase.vectors.store import EXPECTED_CHUNKS, CollectionRef, VectorRecord
+from memorybase.core.errors import CollectionMissing, VectorStoreUnavailable
+from memorybase.core.vectors import pgvector, pgvector_indexes, pgvector_layout
+from memorybase.core.vectors.pgvector import PgVectorStore
+from memorybase.core.vectors.pgvector_indexes import Indexes, _Move
+from memorybase.core.vectors.pgvector_values import encode, encode_all
+from memorybase.core.vectors.store import EXPECTED_CHUNKS, CollectionRef, VectorRecord
 
 DIMENSION = 8
 ABOVE = 300

@@ -15,8 +15,8 @@ from redis.backoff import NoBackoff
 from redis.lock import Lock
 from redis.retry import Retry
 
-from memorybase.errors import LockUnavailable
-from memorybase.redis_locks import PAUSE_SECONDS, RedisHeldLock, RedisSessionLocks, lock_key
+from memorybase.core.errors import LockUnavailable
+from memorybase.core.redis_locks import PAUSE_SECONDS, RedisHeldLock, RedisSessionLocks, lock_key
 
 TIMEOUT = 30.0  # of a Redis that answers
 HANGS = 0.2  # of one that never answers
@@ -162,7 +162,7 @@ def test_a_lock_is_acquired_although_one_from_before_cannot_be_released(
         raise redis.ConnectionError
 
     with monkeypatch.context() as failing:
-        failing.setattr("memorybase.redis_locks._release", fail)
+        failing.setattr("memorybase.core.redis_locks._release", fail)
         assert locks.acquire(BASE, "s2") is not None  # otherwise nobody would hold it until it expires
     moment.pass_pause()
     assert locks.held(BASE, "s2")

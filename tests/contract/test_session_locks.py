@@ -18,8 +18,8 @@ from harness.rows import each_row
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from memorybase.locks import ProcessLocks, SessionLocks
-from memorybase.redis_locks import RedisSessionLocks, lock_key
+from memorybase.core.locks import ProcessLocks, SessionLocks
+from memorybase.core.redis_locks import RedisSessionLocks, lock_key
 
 LONG = 600.0
 

@@ -14,15 +14,15 @@ from harness.doubles import InMemoryVectors
 from harness.rows import each_row
 from numpy.typing import NDArray
 
-from memorybase.errors import CollectionMissing, DimensionMismatch, VectorRejected
-from memorybase.foreground import Foreground
-from memorybase.vectors.chroma import ChromaStore
-from memorybase.vectors.chroma_in_process import InProcessChroma
-from memorybase.vectors.chroma_limits import CLOUD
-from memorybase.vectors.pgvector import PgVectorStore
-from memorybase.vectors.store import TWINS, CollectionRef, MetadataValue, VectorRecord, VectorStore
-from memorybase.vectors.stores import VectorStores
-from memorybase.vectors.verified_writes import unreachable_ids
+from memorybase.core.errors import CollectionMissing, DimensionMismatch, VectorRejected
+from memorybase.core.foreground import Foreground
+from memorybase.core.vectors.chroma import ChromaStore
+from memorybase.core.vectors.chroma_in_process import InProcessChroma
+from memorybase.core.vectors.chroma_limits import CLOUD
+from memorybase.core.vectors.pgvector import PgVectorStore
+from memorybase.core.vectors.store import TWINS, CollectionRef, MetadataValue, VectorRecord, VectorStore
+from memorybase.core.vectors.stores import VectorStores
+from memorybase.core.vectors.verified_writes import unreachable_ids
 
 DIMENSION = 8
 
@@ -125,7 +125,7 @@ class TestListCollections:
         assert ref not in {each.ref for each in store.list_collections()}
 
     def test_several_pages_are_listed(self, store: VectorStore, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("memorybase.vectors.chroma.COLLECTION_PAGE", 2)
+        monkeypatch.setattr("memorybase.core.vectors.chroma.COLLECTION_PAGE", 2)
         made = {store.create_collection(fresh_name(), {"n": n}) for n in range(5)}
 
         listed = [each.ref for each in store.list_collections()]

@@ -7,11 +7,11 @@ from uuid import UUID
 
 from harness.doubles import AtOnce
 from harness.world import WORKER, WorkerKilled, World
-from memorybase import errors
-from memorybase.ingestion import job_runner
-from memorybase.services import JobMessage
-from memorybase.sessions import edits
-from memorybase.vectors.store import VectorRecord
+from memorybase.core import errors
+from memorybase.core.ingestion import job_runner
+from memorybase.core.services import JobMessage
+from memorybase.core.sessions import edits
+from memorybase.core.vectors.store import VectorRecord
 
 
 def texts(count: int, start: int = 0) -> list[str]:

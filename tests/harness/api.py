@@ -24,14 +24,14 @@ from harness.constants import PATIENT
 from harness.distiller import Model, plain
 from harness.doubles import FakeEmbedders, InMemoryQueue, InMemoryVectors
 from harness.world import World, empty_world
-from memorybase.auth import api_keys
+from memorybase.core.auth import api_keys
+from memorybase.core.operations import exposition
+from memorybase.core.services import Services
+from memorybase.core.settings import Settings
 from memorybase.features.facts.claim import DISTILL
 from memorybase.features.facts.job import Outcome, distil_next
 from memorybase.features.memory_map import job as map_job
 from memorybase.features.memory_map.job import MAP
-from memorybase.operations import exposition
-from memorybase.services import Services
-from memorybase.settings import Settings
 
 Json = dict[str, Any]
 

@@ -8,9 +8,9 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from harness.stack import EmbeddedStack
-from memorybase.database.engine import Database
-from memorybase.models import Message, SessionProgress
-from memorybase.queries import dead_letters, ledger
+from memorybase.core.database.engine import Database
+from memorybase.core.models import Message, SessionProgress
+from memorybase.core.queries import dead_letters, ledger
 
 REASON = "The embedding model returned a vector that is not finite for this text."
 

@@ -20,9 +20,9 @@ from harness import hooks
 from harness.api import Api, Json, open_api
 from harness.contract import CONTRACT
 from harness.failing_calls import changed, failing
+from memorybase.core.operations import heartbeats
+from memorybase.core.settings import Settings
 from memorybase.features.audit_log import chain
-from memorybase.operations import heartbeats
-from memorybase.settings import Settings
 
 TIME = "2026-01-15T09:30:00Z"
 _LOOKUP = re.compile(r"^\$(\w+)\.([\w.]+)$")

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from harness.records import Flat
 from harness.world import World
-from memorybase.conversation import View, ViewOptions, build_view
-from memorybase.conversation.history.session_reader import tails
+from memorybase.core.conversation import View, ViewOptions, build_view
+from memorybase.core.conversation.history.session_reader import tails
 
 
 def captured_view(world: World, options: ViewOptions, session_id: str = "s") -> View:

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from harness.process import PortServer
+from memorybase.core.vectors.store import VectorStore
 from memorybase.stack.children import CHROMA, CHROMA_ENVIRONMENT
-from memorybase.vectors.store import VectorStore
 
 
 class ChromaServer(PortServer):

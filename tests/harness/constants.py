@@ -14,8 +14,8 @@ from harness.at_start.sitecustomize import found
 
 AT_START = Path(__file__).parent / "at_start"
 VARIABLE = "TEST_CONSTANTS"
-SWEEP = "memorybase.settings.Settings.sweep_seconds"
-LOCK = "memorybase.settings.Settings.lock_seconds"
+SWEEP = "memorybase.core.settings.Settings.sweep_seconds"
+LOCK = "memorybase.core.settings.Settings.lock_seconds"
 PAGES = "api.web.deadlines.USUAL"
 PATIENT = {PAGES: 40.0}  # a busy machine is no part that hangs: a search on the page may take a minute
 

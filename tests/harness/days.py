@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database import clock
+from memorybase.core.database import clock
 
 
 class Calendar:

@@ -17,7 +17,7 @@ from typing import Any
 
 import httpx
 
-from memorybase.conversation.summarizers.chat_completions import ChatEndpoint
+from memorybase.core.conversation.summarizers.chat_completions import ChatEndpoint
 
 Shown = dict[str, Any]
 Script = Callable[["Prompt"], "Answer"]

@@ -19,9 +19,9 @@ from uuid import UUID, uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.embedding import QueryTokens, token_vectors
-from memorybase.embedding.token_vectors import MAX_TOKENS
-from memorybase.errors import (
+from memorybase.core.embedding import QueryTokens, token_vectors
+from memorybase.core.embedding.token_vectors import MAX_TOKENS
+from memorybase.core.errors import (
     CollectionMissing,
     DimensionMismatch,
     LockUnavailable,
@@ -31,8 +31,8 @@ from memorybase.errors import (
     VectorRejected,
     VectorStoreUnavailable,
 )
-from memorybase.services import Task
-from memorybase.vectors.store import (
+from memorybase.core.services import Task
+from memorybase.core.vectors.store import (
     COLLECTION_NAME,
     CollectionRef,
     MetadataValue,
@@ -45,7 +45,7 @@ from memorybase.vectors.store import (
 )
 
 if TYPE_CHECKING:
-    from memorybase.services import JobMessage
+    from memorybase.core.services import JobMessage
 
 P = ParamSpec("P")
 T = TypeVar("T")

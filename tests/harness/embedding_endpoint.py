@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.embedding import Embedder
+from memorybase.core.embedding import Embedder
 
 KEY = "key-of-the-endpoint"
 Json = dict[str, Any]

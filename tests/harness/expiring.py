@@ -7,19 +7,19 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from harness.world import World
-from memorybase.conversation import Record, build_view
-from memorybase.conversation.history import node_executions
-from memorybase.conversation.memory_use import record as uses
-from memorybase.conversation.memory_use.provenance import ViewOrigin
-from memorybase.database import clock
-from memorybase.database.paging import PageRequest
+from memorybase.core.conversation import Record, build_view
+from memorybase.core.conversation.history import node_executions
+from memorybase.core.conversation.memory_use import record as uses
+from memorybase.core.conversation.memory_use.provenance import ViewOrigin
+from memorybase.core.database import clock
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.models import Flow
+from memorybase.core.sessions import flows
 from memorybase.features.retention import receipts
 from memorybase.features.retention.receipts import RetentionPassView
 from memorybase.features.splox import memories, message_log
 from memorybase.features.splox.config import ChatMemoryConfig
 from memorybase.features.splox.memories import ChatSelector, MemoryKey
-from memorybase.models import Flow
-from memorybase.sessions import flows
 
 S = "s"
 NODE = "node"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
+from memorybase.core.models import Message
+from memorybase.core.services import Services
 from memorybase.features.facts.models import Distillation, DistillationUsage, Fact, FactSource
-from memorybase.models import Message
-from memorybase.services import Services
 
 
 def add_fact(services: Services, base: str, message_id: str, *, who: str = "user", what: str | None = None) -> str:

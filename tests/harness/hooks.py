@@ -12,9 +12,10 @@ import sqlalchemy as sa
 
 from harness.api import Api
 from harness.world import WorkerKilled, World
-from memorybase import events
-from memorybase.database import clock
-from memorybase.events import Event
+from memorybase.core import events
+from memorybase.core.database import clock
+from memorybase.core.events import Event
+from memorybase.core.ingestion import lost_worker
 from memorybase.features.webhooks import endpoints
 from memorybase.features.webhooks.endpoints import WebhookWithSecret
 from memorybase.features.webhooks.models import WebhookDelivery, WebhookEndpoint
@@ -22,7 +23,6 @@ from memorybase.features.webhooks.outbox import EventType
 from memorybase.features.webhooks.queries import ClaimedDelivery
 from memorybase.features.webhooks.requests import Attempt
 from memorybase.features.webhooks.sender import Sender
-from memorybase.ingestion import lost_worker
 
 URL = "https://hooks.example.com/memorybase"
 OK, FAILED, GONE = Attempt(status=204), Attempt(status=500, error="status 500"), Attempt(status=410, error="status 410")

@@ -9,11 +9,11 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from harness.world import World
-from memorybase.keyword_index import analyzer as keywords
-from memorybase.keyword_index import index
-from memorybase.messages import message_text
-from memorybase.models import Message, Posting, Session, Speaker
-from memorybase.queries import posting_blocks
+from memorybase.core.keyword_index import analyzer as keywords
+from memorybase.core.keyword_index import index
+from memorybase.core.messages import message_text
+from memorybase.core.models import Message, Posting, Session, Speaker
+from memorybase.core.queries import posting_blocks
 
 
 def stored_postings(db: OrmSession) -> dict[tuple[int, int], int]:

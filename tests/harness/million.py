@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from memorybase.database.engine import Database
+from memorybase.core.database.engine import Database
 
 # As sqlite_stat1 has them: table, index, rows, and the rows with equal first columns of the index, on average.
 STATISTICS = """

@@ -7,8 +7,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from memorybase.embedding import Embedders
-from memorybase.settings import Settings
+from memorybase.core.embedding import Embedders
+from memorybase.core.settings import Settings
 
 # The export takes seconds. Its folder is named after the weights and the exporter, so an old one is never taken for
 # a new one, and several processes may export at once.

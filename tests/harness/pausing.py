@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from harness.world import WorkerKilled, World
-from memorybase.ingestion import job_runner as worker_
-from memorybase.ingestion import lease, repair
-from memorybase.ingestion.job_runner import JobOutcome
-from memorybase.ingestion.settlement import Settlement
-from memorybase.services import JobMessage
-from memorybase.vectors.store import CollectionRef, VectorRecord
+from memorybase.core.ingestion import job_runner as worker_
+from memorybase.core.ingestion import lease, repair
+from memorybase.core.ingestion.job_runner import JobOutcome
+from memorybase.core.ingestion.settlement import Settlement
+from memorybase.core.services import JobMessage
+from memorybase.core.vectors.store import CollectionRef, VectorRecord
 
 POINTS = (
     "claimed",  # nothing read yet

@@ -7,11 +7,11 @@ from typing import Any
 from uuid import UUID
 
 from harness.doubles import Faults
-from memorybase.errors import MemorybaseError, VectorStoreUnavailable
-from memorybase.vectors import pgvector_layout as layout
-from memorybase.vectors.pgvector import PgVectorStore
-from memorybase.vectors.pgvector_values import decode
-from memorybase.vectors.store import CollectionRef, VectorRecord
+from memorybase.core.errors import MemorybaseError, VectorStoreUnavailable
+from memorybase.core.vectors import pgvector_layout as layout
+from memorybase.core.vectors.pgvector import PgVectorStore
+from memorybase.core.vectors.pgvector_values import decode
+from memorybase.core.vectors.store import CollectionRef, VectorRecord
 
 INDEX_ABOVE = 2
 

@@ -31,8 +31,8 @@ from harness.buried import add_dead_letters
 from harness.chroma import delete_collections_of
 from harness.stack import KEY, EmbeddedStack
 from harness.waiting import wait_until
-from memorybase.import_export.conversation_files import read_runs
-from memorybase.vectors.chroma import ChromaStore
+from memorybase.core.import_export.conversation_files import read_runs
+from memorybase.core.vectors.chroma import ChromaStore
 
 FLOW = "home-assistant"
 SESSION = "2026-03-02-kitchen"

@@ -25,14 +25,15 @@ from harness.redis import RedisServer
 from harness.waiting import wait_until
 from harness.worker import ROOT, WorkerServer
 from harness.world import World
-from memorybase import ids, wiring
-from memorybase.auth import api_keys
-from memorybase.database import migrate
-from memorybase.models import Heartbeat, IngestionJob, JobState
-from memorybase.services import Services
-from memorybase.settings import Settings, embedded
-from memorybase.vectors import chunk_ids
-from memorybase.vectors.store import CollectionRef
+from memorybase import wiring
+from memorybase.core import ids
+from memorybase.core.auth import api_keys
+from memorybase.core.database import migrate
+from memorybase.core.models import Heartbeat, IngestionJob, JobState
+from memorybase.core.services import Services
+from memorybase.core.settings import Settings, embedded
+from memorybase.core.vectors import chunk_ids
+from memorybase.core.vectors.store import CollectionRef
 
 KEY = "mb_key_of_the_test_topology"
 PATIENCE = 120.0  # seconds, on a loaded machine

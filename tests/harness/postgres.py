@@ -29,8 +29,8 @@ from harness.namespace import Namespace
 from harness.process import STOP_SECONDS, Server
 from harness.waiting import wait_until
 from memorybase import features
-from memorybase.database import migrate
-from memorybase.models import Base
+from memorybase.core.database import migrate
+from memorybase.core.models import Base
 
 features.hooks()  # which declares their tables
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.doubles import FakeEmbedder
-from memorybase.embedding import registry
+from memorybase.core.embedding import registry
 
 
 class Gate:

@@ -6,7 +6,7 @@ import random
 from uuid import UUID, uuid4
 
 from harness.world import World
-from memorybase.conversation import UUID_NIL
+from memorybase.core.conversation import UUID_NIL
 
 
 def random_log(world: World, chance: random.Random, linked: float, session_id: str = "s") -> None:

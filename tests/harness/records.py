@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from memorybase.conversation import Record
+from memorybase.core.conversation import Record
 
 ROLES = {"u": "user", "a": "assistant", "A": "assistant", "T": "tool", "s": "system"}
 _WORD = re.compile(r"(\w+)(?:\[([\w,]*)\])?")

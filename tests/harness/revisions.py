@@ -15,8 +15,8 @@ import pytest
 import sqlalchemy as sa
 from alembic.script import ScriptDirectory
 
-from memorybase import errors
-from memorybase.database import migrate
+from memorybase.core import errors
+from memorybase.core.database import migrate
 
 NewDatabase = Callable[[], str]  # the URL of a database without tables
 

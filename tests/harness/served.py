@@ -19,7 +19,7 @@ from api.connections import Connections
 from api.server import bounded_protocol
 from harness.api import Api, open_api
 from harness.waiting import wait_until
-from memorybase.settings import Settings
+from memorybase.core.settings import Settings
 
 if TYPE_CHECKING:
     from harness.mcp import McpClient

@@ -9,8 +9,8 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 
 from harness.stack import EmbeddedStack
-from memorybase.database.engine import Database
-from memorybase.models import Heartbeat, IngestionJob, JobKind, Message, SessionProgress
+from memorybase.core.database.engine import Database
+from memorybase.core.models import Heartbeat, IngestionJob, JobKind, Message, SessionProgress
 
 # A lease of the stack must be as long: the sweeper moves timestamps back that lie further ahead.
 SECONDS = 300

@@ -12,9 +12,9 @@ import psycopg
 import sqlalchemy as sa
 
 from harness.waiting import PATIENCE, wait_until
-from memorybase.database import migrate
-from memorybase.database.engine import Database
-from memorybase.database.postgresql import OWN_PARAMETERS
+from memorybase.core.database import migrate
+from memorybase.core.database.engine import Database
+from memorybase.core.database.postgresql import OWN_PARAMETERS
 
 
 def make_sqlite(path: Path) -> None:

@@ -9,10 +9,10 @@ import sqlalchemy as sa
 
 from harness.constants import AT_START
 from harness.process import Server
-from memorybase import errors
-from memorybase.database.engine import Database
-from memorybase.models import Heartbeat
-from memorybase.settings import Settings
+from memorybase.core import errors
+from memorybase.core.database.engine import Database
+from memorybase.core.models import Heartbeat
+from memorybase.core.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DEADLY, NOT_A_NUMBER = "volcano", "whirlpool"
 BROKEN_MODEL = f"""
 import os, signal
-from memorybase.embedding.onnx import OnnxEmbedder
+from memorybase.core.embedding.onnx import OnnxEmbedder
 
 run = OnnxEmbedder._run
 

@@ -15,18 +15,17 @@ from sqlalchemy.sql.selectable import TypedReturnsRows
 
 from harness.doubles import AtOnce, FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 from harness.tables import LentDatabase, give_back, lend
-from memorybase import deadlines, features, ids
-from memorybase.database.engine import Database
-from memorybase.features.facts.models import Distillation
-from memorybase.features.memory_map.models import MemoryMap
-from memorybase.ingestion import capture as ingestion
-from memorybase.ingestion import flush as flushing
-from memorybase.ingestion import job_runner
-from memorybase.ingestion.capture import CaptureRequest, CaptureResult
-from memorybase.memory_bases import deletion, manage
-from memorybase.memory_bases.manage import NewMemoryBase
-from memorybase.messages import NewMessage, normalise
-from memorybase.models import (
+from memorybase import features
+from memorybase.core import deadlines, ids
+from memorybase.core.database.engine import Database
+from memorybase.core.ingestion import capture as ingestion
+from memorybase.core.ingestion import flush as flushing
+from memorybase.core.ingestion import job_runner
+from memorybase.core.ingestion.capture import CaptureRequest, CaptureResult
+from memorybase.core.memory_bases import deletion, manage
+from memorybase.core.memory_bases.manage import NewMemoryBase
+from memorybase.core.messages import NewMessage, normalise
+from memorybase.core.models import (
     Capture,
     DeadLetter,
     DeletedMessage,
@@ -44,14 +43,16 @@ from memorybase.models import (
     User,
     WebTicket,
 )
-from memorybase.operations import sweeper
-from memorybase.queries import token_vectors
-from memorybase.queries.jobs import JobRow
-from memorybase.services import JobMessage, Services
-from memorybase.sessions import flows
-from memorybase.settings import Settings
-from memorybase.vectors import chunk_ids
-from memorybase.vectors.store import CollectionRef
+from memorybase.core.operations import sweeper
+from memorybase.core.queries import token_vectors
+from memorybase.core.queries.jobs import JobRow
+from memorybase.core.services import JobMessage, Services
+from memorybase.core.sessions import flows
+from memorybase.core.settings import Settings
+from memorybase.core.vectors import chunk_ids
+from memorybase.core.vectors.store import CollectionRef
+from memorybase.features.facts.models import Distillation
+from memorybase.features.memory_map.models import MemoryMap
 
 WORKER = "test-worker"
 T = TypeVar("T")

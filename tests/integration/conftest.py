@@ -10,8 +10,8 @@ from harness import PostgresServer
 from harness.api import Api, open_api, settings_in
 from harness.world import World, build_world
 
-from memorybase import messages
-from memorybase.settings import Settings
+from memorybase.core import messages
+from memorybase.core.settings import Settings
 
 
 @pytest.fixture

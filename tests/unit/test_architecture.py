@@ -25,52 +25,53 @@ PACKAGES = ("memorybase", "worker", "api", "migrations")
 LAYERS: dict[str, set[str]] = {
     "ground": {
         "memorybase",
-        "memorybase.settings",
-        "memorybase.cache",
-        "memorybase.circuit",
-        "memorybase.caveats",
-        "memorybase.deadlines",
-        "memorybase.described",
-        "memorybase.errors",
-        "memorybase.file_lock",
-        "memorybase.foreground",
-        "memorybase.ids",
-        "memorybase.messages",
-        "memorybase.metrics",
-        "memorybase.models",
-        "memorybase.retry_after",  # a header that each client of a service reads
-        "memorybase.time_zones",
-        "memorybase.validation",
-        "memorybase.vector_stores",
+        "memorybase.core",
+        "memorybase.core.settings",
+        "memorybase.core.cache",
+        "memorybase.core.circuit",
+        "memorybase.core.caveats",
+        "memorybase.core.deadlines",
+        "memorybase.core.described",
+        "memorybase.core.errors",
+        "memorybase.core.file_lock",
+        "memorybase.core.foreground",
+        "memorybase.core.ids",
+        "memorybase.core.messages",
+        "memorybase.core.metrics",
+        "memorybase.core.models",
+        "memorybase.core.retry_after",  # a header that each client of a service reads
+        "memorybase.core.time_zones",
+        "memorybase.core.validation",
+        "memorybase.core.vector_stores",
     },
     "adapters": {
-        "memorybase.database",
-        "memorybase.embedding",
-        "memorybase.locks",
-        "memorybase.redis_locks",
-        "memorybase.telemetry",
-        "memorybase.tracing",
-        "memorybase.vectors",
+        "memorybase.core.database",
+        "memorybase.core.embedding",
+        "memorybase.core.locks",
+        "memorybase.core.redis_locks",
+        "memorybase.core.telemetry",
+        "memorybase.core.tracing",
+        "memorybase.core.vectors",
     },
-    "services": {"memorybase.extension", "memorybase.process_queue", "memorybase.services"},
-    "queries": {"memorybase.queries"},
+    "services": {"memorybase.core.extension", "memorybase.core.process_queue", "memorybase.core.services"},
+    "queries": {"memorybase.core.queries"},
     "indexes": {
-        "memorybase.auth",
-        "memorybase.callers",
-        "memorybase.calls",
-        "memorybase.comparison",
-        "memorybase.deletions",
-        "memorybase.events",
-        "memorybase.idempotency",
-        "memorybase.keyword_index",
-        "memorybase.knowledge_bases",
+        "memorybase.core.auth",
+        "memorybase.core.callers",
+        "memorybase.core.calls",
+        "memorybase.core.comparison",
+        "memorybase.core.deletions",
+        "memorybase.core.events",
+        "memorybase.core.idempotency",
+        "memorybase.core.keyword_index",
+        "memorybase.core.knowledge_bases",
     },
-    "flow": {"memorybase.conversation", "memorybase.ingestion", "memorybase.search"},
+    "flow": {"memorybase.core.conversation", "memorybase.core.ingestion", "memorybase.core.search"},
     # The only part of conversation memory that searches.
-    "context": {"memorybase.conversation.context"},
-    "memory bases": {"memorybase.memory_bases"},
-    "sessions": {"memorybase.read_models", "memorybase.sessions"},
-    "operations": {"memorybase.import_export", "memorybase.operations"},
+    "context": {"memorybase.core.conversation.context"},
+    "memory bases": {"memorybase.core.memory_bases"},
+    "sessions": {"memorybase.core.read_models", "memorybase.core.sessions"},
+    "operations": {"memorybase.core.import_export", "memorybase.core.operations"},
     "features": {"memorybase.features"},
     "wiring": {"memorybase.wiring", "migrations"},
     "edges": {
@@ -84,9 +85,12 @@ LAYERS: dict[str, set[str]] = {
     },
 }
 
+# Packages with an entry for their own `__init__.py` alone: what is below has its own.
+PACKAGES_ONLY = {"memorybase", "memorybase.core"}
+
 # Of each group, none imports another: they meet in the database, or over HTTP.
 STRANGERS = (
-    {"memorybase.ingestion", "memorybase.search", "memorybase.conversation"},
+    {"memorybase.core.ingestion", "memorybase.core.search", "memorybase.core.conversation"},
     {"api", "worker", "memorybase.cli"},
     {"api", "worker", "memorybase.stack"},
 )
@@ -95,8 +99,8 @@ STRANGERS = (
 # its parts, a feature for those of its files that belong to a shell.
 EXCEPTIONS = {
     ("memorybase.wiring", "worker.queue"),
-    ("memorybase.extension", "memorybase"),
-    ("memorybase.extension", "api"),
+    ("memorybase.core.extension", "memorybase"),
+    ("memorybase.core.extension", "api"),
     ("memorybase.features", "memorybase.features"),
     ("memorybase.features", "memorybase.cli.extension"),
     ("memorybase.features", "api"),
@@ -117,7 +121,7 @@ LOADERS = {
 }
 # Words of the one contract of all features: settings, what answers and metrics call their kinds of problems, and what
 # receipts of erasures call the parts in which something stays.
-CONTRACT = {"memorybase.operations.problems", "memorybase.sessions.receipts", "memorybase.settings"}
+CONTRACT = {"memorybase.core.operations.problems", "memorybase.core.sessions.receipts", "memorybase.core.settings"}
 # Words of the contract elsewhere: settings, names in the database, the type of an event, errors, texts for callers.
 CONTRACT_WORDS = re.compile(
     "(audit|deleted)_retention_days|retention_due_at|retention_passes|flows_retention|RETENTION_EXPIRED|"
@@ -129,28 +133,28 @@ ALSO_OF_THE_CORE = {"documents"}
 # Names that are plain words, which comments and texts may say: only identifiers count. With the modules that may have
 # them, most of them for fields of that name in requests and answers of the core.
 PLAIN_WORDS: dict[str, set[str]] = {
-    "backup": {"memorybase.database.sqlite_copy"},  # a call of SQLite
+    "backup": {"memorybase.core.database.sqlite_copy"},  # a call of SQLite
     "facts": {
         "api.context_schemas",
         "api.routes.context",
         "api.search_schemas",
         "memorybase.cli.search",
-        "memorybase.conversation.context_report",
+        "memorybase.core.conversation.context_report",
         "memorybase.features.retention.receipts",
-        "memorybase.sessions.erasure",
+        "memorybase.core.sessions.erasure",
     },
     "quotas": {
         "api.contract.typed",  # details of an error
         "api.limits",  # as the header of rate limits calls its own
         "api.routes.keys",
-        "memorybase.auth.api_keys",
-        "memorybase.auth.web_sessions",
-        "memorybase.callers",
-        "memorybase.metrics",
-        "memorybase.models.accounts",
-        "memorybase.queries.credentials",
+        "memorybase.core.auth.api_keys",
+        "memorybase.core.auth.web_sessions",
+        "memorybase.core.callers",
+        "memorybase.core.metrics",
+        "memorybase.core.models.accounts",
+        "memorybase.core.queries.credentials",
     },
-    "standing_statements": {"api.web.views.person", "memorybase.sessions.erasure"},  # a field of erasures
+    "standing_statements": {"api.web.views.person", "memorybase.core.sessions.erasure"},  # a field of erasures
 }
 # Modules that name a product as their reader does, where a feature has its name.
 NAMES_OF_PRODUCTS = {("api.web.views.first_minute", "dify")}
@@ -176,39 +180,41 @@ ONLY_HERE = (
     OnlyHere(
         frozenset({"fastapi", "starlette"}),
         ("api",),
-        "Raise an error of memorybase.errors; the API turns it into a response.",
+        "Raise an error of memorybase.core.errors; the API turns it into a response.",
     ),
     OnlyHere(
         frozenset({"jinja2"}),
         ("api.web", "memorybase.features.splox"),
         "Pages are rendered by api/web/rendering.py, templates of chat memories in their sandbox.",
     ),
-    OnlyHere(frozenset({"chromadb"}), ("memorybase.vectors",), "Use services.vectors, the VectorStore protocol."),
+    OnlyHere(frozenset({"chromadb"}), ("memorybase.core.vectors",), "Use services.vectors, the VectorStore protocol."),
     OnlyHere(
         frozenset({"redis"}),
-        ("memorybase.redis_locks", "memorybase.wiring"),
+        ("memorybase.core.redis_locks", "memorybase.wiring"),
         "Use services.locks; every Redis key is listed at the top of redis_locks.py.",
     ),
     OnlyHere(
         MODEL_LIBRARIES,
-        ("memorybase.embedding",),
-        "Use services.embedders. Inside memorybase/embedding import it in the function that needs it: importing the "
-        "API must not load a model.",
+        ("memorybase.core.embedding",),
+        "Use services.embedders. Inside memorybase/core/embedding import it in the function that needs it: importing "
+        "the API must not load a model.",
         lazily=True,
     ),
     OnlyHere(
-        frozenset({"alembic"}), ("memorybase.database.migrate", "migrations"), "Call memorybase.database.migrate."
+        frozenset({"alembic"}),
+        ("memorybase.core.database.migrate", "migrations"),
+        "Call memorybase.core.database.migrate.",
     ),
     OnlyHere(
         frozenset({"opentelemetry"}),
-        ("memorybase.features.trace_capture", "memorybase.tracing"),
-        "Use memorybase.tracing, which costs nothing while traces are off. Spans that callers send are read in "
+        ("memorybase.features.trace_capture", "memorybase.core.tracing"),
+        "Use memorybase.core.tracing, which costs nothing while traces are off. Spans that callers send are read in "
         "memorybase/features/trace_capture.",
     ),
     OnlyHere(
         frozenset({"prometheus_client"}),
-        ("memorybase.metrics", "memorybase.operations.exposition"),
-        "Counters are in memorybase/metrics.py, gauges in memorybase/operations/exposition.py.",
+        ("memorybase.core.metrics", "memorybase.core.operations.exposition"),
+        "Counters are in memorybase/core/metrics.py, gauges in memorybase/core/operations/exposition.py.",
     ),
     OnlyHere(
         frozenset({"langchain_core", "langgraph"}),
@@ -226,7 +232,7 @@ ONLY_HERE = (
             "api.mcp",
             "memorybase.cli",
             "memorybase.features.trace_capture",
-            "memorybase.import_export",
+            "memorybase.core.import_export",
             "memorybase.integrations",
             "memorybase.one_process",
             "memorybase.stack",
@@ -236,7 +242,13 @@ ONLY_HERE = (
 )
 
 # Every statement is in queries; the others define tables, run statements, or keep their own tables.
-HOMES_OF_SQL = ("memorybase.database", "memorybase.models", "memorybase.queries", "memorybase.vectors", "migrations")
+HOMES_OF_SQL = (
+    "memorybase.core.database",
+    "memorybase.core.models",
+    "memorybase.core.queries",
+    "memorybase.core.vectors",
+    "migrations",
+)
 OF_FEATURES = re.compile(r"memorybase\.features\.\w+\.(models|queries)(\.|$)")
 WITHOUT_SQL = ("sqlalchemy.exc.", "sqlalchemy.make_url.", "sqlalchemy.orm.Session.")
 
@@ -330,7 +342,7 @@ def part_of(name: str) -> str | None:
     known = set().union(*LAYERS.values())
     for length in range(len(parts), 0, -1):
         entry = ".".join(parts[:length])
-        if entry in known and (entry != "memorybase" or length == len(parts) or _is_plain_name(name)):
+        if entry in known and (entry not in PACKAGES_ONLY or length == len(parts) or _is_plain_name(name)):
             return entry
     return None
 
@@ -401,13 +413,13 @@ def statements_elsewhere(module: Module) -> Iterator[str]:
     for found in imports_of(module):
         if found.target.split(".")[0] == "sqlalchemy" and not f"{found.target}.".startswith(WITHOUT_SQL):
             yield (
-                f"{found.where}: every statement and condition is in memorybase/queries, in the file of the thing that "
-                f"it is about. Call a function of it."
+                f"{found.where}: every statement and condition is in memorybase/core/queries, in the file of the thing "
+                f"that it is about. Call a function of it."
             )
 
 
 def environment_readers(module: Module) -> Iterator[str]:
-    if module.name == "memorybase.settings":
+    if module.name == "memorybase.core.settings":
         return
     names = {"environ", "environb", "getenv", "putenv", "unsetenv"}
     for node in module.nodes_with(*names):
@@ -415,7 +427,7 @@ def environment_readers(module: Module) -> Iterator[str]:
         takes = isinstance(node, ast.ImportFrom) and node.module == "os" and names & {a.name for a in node.names}
         if isinstance(node, ast.Attribute | ast.ImportFrom) and (reads or takes):
             yield (
-                f"{module.at(node)}: only memorybase/settings.py reads the environment. Add a setting, or take "
+                f"{module.at(node)}: only memorybase/core/settings.py reads the environment. Add a setting, or take "
                 f"Settings.child_environment() for a child process."
             )
 
@@ -451,7 +463,7 @@ def named_features(module: Module) -> Iterator[str]:
         if not allowed and says(source, name):
             yield (
                 f"{module.path}: only the feature's own folder knows {name}. Call what the feature adds through a "
-                f"field of memorybase/extension.py."
+                f"field of memorybase/core/extension.py."
             )
 
 
@@ -465,9 +477,9 @@ def list_readers(module: Module) -> Iterator[str]:
 
 # The knowledge that a search is for is read where the search reads.
 STANDBY_READERS = (
-    "memorybase.read_models.",
-    "memorybase.search.",
-    "memorybase.database.",
+    "memorybase.core.read_models.",
+    "memorybase.core.search.",
+    "memorybase.core.database.",
     "memorybase.features.dify.knowledge",
 )
 
@@ -478,18 +490,18 @@ def replica_readers(module: Module) -> Iterator[str]:
     for node in module.nodes_with("on_replica"):
         if isinstance(node, ast.Call) and any(keyword.arg == "on_replica" for keyword in node.keywords):
             yield (
-                f"{module.at(node)}: only memorybase/read_models and memorybase/search read on a standby. What decides "
-                f"reads the primary: `with services.database.reading() as db`."
+                f"{module.at(node)}: only memorybase/core/read_models and memorybase/core/search read on a standby. "
+                f"What decides reads the primary: `with services.database.reading() as db`."
             )
 
 
 def committers(module: Module) -> Iterator[str]:
-    if module.name == "memorybase.database.engine":
+    if module.name == "memorybase.core.database.engine":
         return
     for node in module.nodes_with("commit"):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "commit":
             yield (
-                f"{module.at(node)}: only memorybase/database/engine.py commits. Write inside `with "
+                f"{module.at(node)}: only memorybase/core/database/engine.py commits. Write inside `with "
                 f"database.transaction() as session:`, which commits at its end and then runs the callbacks."
             )
 
@@ -568,59 +580,63 @@ def test_ingestion_and_conversation_do_not_meet_through_others_either() -> None:
 
 
 PLANTED = [
-    ("memorybase.queries.cursors", "imports point downwards", "from memorybase import ingestion"),
-    ("memorybase.ingestion.capture", "imports point downwards", "from memorybase.search import search"),
+    ("memorybase.core.queries.cursors", "imports point downwards", "from memorybase import ingestion"),
+    ("memorybase.core.ingestion.capture", "imports point downwards", "from memorybase.core.search import search"),
     (
-        "memorybase.conversation.view.threads",
+        "memorybase.core.conversation.view.threads",
         "imports point downwards",
-        "def f():\n    from memorybase.ingestion import flush",
+        "def f():\n    from memorybase.core.ingestion import flush",
     ),
     ("memorybase.wiring", "imports point downwards", "from worker.queue import CeleryQueue"),
     ("memorybase.wiring", "imports point downwards", "def f():\n    from worker.app import app"),
-    ("memorybase.ingestion.capture", "imports point downwards", "def f():\n    from worker.queue import CeleryQueue"),
+    (
+        "memorybase.core.ingestion.capture",
+        "imports point downwards",
+        "def f():\n    from worker.queue import CeleryQueue",
+    ),
     ("api.routes.jobs", "imports point downwards", "import worker.tasks"),
-    ("memorybase.queries.cursors", "imports point downwards", "from ..ingestion import run_jobs"),
+    ("memorybase.core.queries.cursors", "imports point downwards", "from ..ingestion import run_jobs"),
     ("memorybase.utils", "imports point downwards", ""),
-    ("memorybase.ingestion.capture", "libraries stay behind their adapters", "from celery import shared_task"),
-    ("memorybase.search", "libraries stay behind their adapters", "def f():\n    import chromadb"),
-    ("memorybase.services", "libraries stay behind their adapters", "import redis.client"),
+    ("memorybase.core.ingestion.capture", "libraries stay behind their adapters", "from celery import shared_task"),
+    ("memorybase.core.search", "libraries stay behind their adapters", "def f():\n    import chromadb"),
+    ("memorybase.core.services", "libraries stay behind their adapters", "import redis.client"),
     ("memorybase.features.splox.nodes", "libraries stay behind their adapters", "from langchain_core import messages"),
     ("api.mcp", "libraries stay behind their adapters", "from mcp.server import MCPServer"),
-    ("memorybase.search.search", "libraries stay behind their adapters", "from memorybase_client import Client"),
+    ("memorybase.core.search.search", "libraries stay behind their adapters", "from memorybase_client import Client"),
     ("worker.tasks", "libraries stay behind their adapters", "def f():\n    import memorybase_client.errors"),
-    ("memorybase.embedding.onnx", "libraries stay behind their adapters", "import onnxruntime"),
-    ("memorybase.embedding.chunking", "libraries stay behind their adapters", "import tokenizers"),
-    ("memorybase.auth.api_keys", "libraries stay behind their adapters", "from fastapi import HTTPException"),
-    ("memorybase.sessions.edits", "every statement is in queries", "import sqlalchemy as sa"),
+    ("memorybase.core.embedding.onnx", "libraries stay behind their adapters", "import onnxruntime"),
+    ("memorybase.core.embedding.chunking", "libraries stay behind their adapters", "import tokenizers"),
+    ("memorybase.core.auth.api_keys", "libraries stay behind their adapters", "from fastapi import HTTPException"),
+    ("memorybase.core.sessions.edits", "every statement is in queries", "import sqlalchemy as sa"),
     ("api.routes.flows", "every statement is in queries", "def f():\n    from sqlalchemy import select"),
-    ("memorybase.search.queries_of_it", "every statement is in queries", "from sqlalchemy.orm import aliased"),
+    ("memorybase.core.search.queries_of_it", "every statement is in queries", "from sqlalchemy.orm import aliased"),
     ("worker.app", "only settings reads the environment", "import os\nx = os.environ['A']"),
     ("api.app", "only settings reads the environment", "from os import getenv"),
-    ("memorybase.auth.api_keys", "only database commits", "def f(session):\n    session.commit()"),
+    ("memorybase.core.auth.api_keys", "only database commits", "def f(session):\n    session.commit()"),
     (
-        "memorybase.ingestion.claim",
+        "memorybase.core.ingestion.claim",
         "only what is shown reads on a standby",
         "with services.database.reading(on_replica=True) as db:\n    pass",
     ),
     ("worker.tasks", "tasks are doorways", "@app.task(name='t')\ndef f():\n" + "    g()\n" * 13),
-    ("memorybase.auth.api_keys", "log events are static", "log.info(f'key {x}')"),
-    ("memorybase.auth.api_keys", "log events are static", "log.warning('Key was revoked')"),
+    ("memorybase.core.auth.api_keys", "log events are static", "log.info(f'key {x}')"),
+    ("memorybase.core.auth.api_keys", "log events are static", "log.warning('Key was revoked')"),
     ("memorybase.features.webhooks.sender", "imports point downwards", "from api import waiting"),
     ("memorybase.features.webhooks.page", "imports point downwards", "from memorybase.cli import options"),
     ("memorybase.features.webhooks.sender", "every statement is in queries", "import sqlalchemy as sa"),
-    ("memorybase.ingestion.advance", "features are known in their folders", "# tells each webhook"),
-    ("memorybase.ingestion.advance", "features are known in their folders", "def due_webhooks(): ..."),
-    ("memorybase.models", "features are known in their folders", "from x import MemoryMap"),
+    ("memorybase.core.ingestion.advance", "features are known in their folders", "# tells each webhook"),
+    ("memorybase.core.ingestion.advance", "features are known in their folders", "def due_webhooks(): ..."),
+    ("memorybase.core.models", "features are known in their folders", "from x import MemoryMap"),
     ("api.deps", "features are known in their folders", "# left in the audit_log"),
-    ("memorybase.sessions.edits", "features are known in their folders", "retention.check_days(days)"),
-    ("memorybase.models", "features are known in their folders", "MEMORY_MAPS = 1"),
+    ("memorybase.core.sessions.edits", "features are known in their folders", "retention.check_days(days)"),
+    ("memorybase.core.models", "features are known in their folders", "MEMORY_MAPS = 1"),
     ("api.web.views.playground", "features are known in their folders", "lab_marks = []"),
-    ("memorybase.ingestion.advance", "features are known in their folders", "def new_facts(): ..."),
-    ("memorybase.conversation.view.limits", "features are known in their folders", "# as Dify prunes"),
-    ("memorybase.ingestion.capture", "features are known in their folders", "quotas.charge(db)"),
+    ("memorybase.core.ingestion.advance", "features are known in their folders", "def new_facts(): ..."),
+    ("memorybase.core.conversation.view.limits", "features are known in their folders", "# as Dify prunes"),
+    ("memorybase.core.ingestion.capture", "features are known in their folders", "quotas.charge(db)"),
     ("api.web.views.first_minute", "features are known in their folders", "LABS = {'dify': 'Dify'}"),
     (
-        "memorybase.ingestion.advance",
+        "memorybase.core.ingestion.advance",
         "shells load the list of extensions",
         "from memorybase.features import EXTENSIONS",
     ),
@@ -639,32 +655,35 @@ def test_a_planted_break_of_each_rule_is_found() -> None:
 
 
 ALLOWED = [
-    ("memorybase.ingestion.capture", "from memorybase import errors\nfrom memorybase.queries.cursors import lock_row"),
+    (
+        "memorybase.core.ingestion.capture",
+        "from memorybase import errors\nfrom memorybase.core.queries.cursors import lock_row",
+    ),
     ("memorybase.wiring", "def f():\n    from worker.queue import CeleryQueue"),
     ("memorybase.cli.stack", "from memorybase import __version__\nfrom memorybase.stack.run import run_stack"),
-    ("memorybase.embedding.onnx", "def f():\n    import onnxruntime"),
-    ("memorybase.queries.jobs", "import sqlalchemy as sa"),
+    ("memorybase.core.embedding.onnx", "def f():\n    import onnxruntime"),
+    ("memorybase.core.queries.jobs", "import sqlalchemy as sa"),
     (
-        "memorybase.ingestion.trigger",
+        "memorybase.core.ingestion.trigger",
         "from sqlalchemy.exc import NoResultFound\nfrom sqlalchemy.orm import Session as S",
     ),
     ("memorybase.wiring", "import redis\nfrom redis.retry import Retry"),
     ("memorybase.cli.search", "from memorybase_client import errors"),
     ("worker.tasks", "@app.task(name='t')\ndef f():\n    '''What\n    it\n    does.'''\n" + "    g()\n" * 12),
-    ("memorybase.database.engine", "def f(session):\n    session.commit()"),
-    ("memorybase.search.search", "with services.database.reading(on_replica=True) as db:\n    pass"),
-    ("memorybase.settings", "import os\nx = os.environ"),
-    ("memorybase.auth.api_keys", "log.info('key_made', key_id=1)"),
+    ("memorybase.core.database.engine", "def f(session):\n    session.commit()"),
+    ("memorybase.core.search.search", "with services.database.reading(on_replica=True) as db:\n    pass"),
+    ("memorybase.core.settings", "import os\nx = os.environ"),
+    ("memorybase.core.auth.api_keys", "log.info('key_made', key_id=1)"),
     ("memorybase.features.webhooks.page", "from fastapi import Form\nfrom api.web.visits import Visit"),
     ("memorybase.features.webhooks.commands", "from memorybase.cli.options import connect"),
     ("memorybase.features.webhooks.queries", "import sqlalchemy as sa"),
     ("memorybase.features.retention.queries.holds", "import sqlalchemy as sa"),
-    ("memorybase.sessions.restoring", "kept = services.settings.deleted_retention_days"),
-    ("memorybase.metrics", "JOBS.labels(kind).inc()"),
-    ("memorybase.ids", "class Labels: available = True"),
-    ("memorybase.ids", "TEXT = 'two facts'  # the fact"),
-    ("memorybase.sessions.erasure", "facts = 0"),
-    ("memorybase.search.search", "raise errors.QuotaExceeded  # a quota is used up"),
+    ("memorybase.core.sessions.restoring", "kept = services.settings.deleted_retention_days"),
+    ("memorybase.core.metrics", "JOBS.labels(kind).inc()"),
+    ("memorybase.core.ids", "class Labels: available = True"),
+    ("memorybase.core.ids", "TEXT = 'two facts'  # the fact"),
+    ("memorybase.core.sessions.erasure", "facts = 0"),
+    ("memorybase.core.search.search", "raise errors.QuotaExceeded  # a quota is used up"),
     ("api.web.views.first_minute", "LANGUAGES = {'dify': 'Dify'}"),
 ]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memorybase.cache import Cache
-from memorybase.services import ProcessState
+from memorybase.core.cache import Cache
+from memorybase.core.services import ProcessState
 
 
 def test_the_least_recently_used_value_is_dropped() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from memorybase.circuit import Circuit
+from memorybase.core.circuit import Circuit
 
 
 def test_one_caller_tries_after_the_pause() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.rows import each_row
 
-from memorybase.comparison import Limits, Relation, Said, compare, covered, shared
+from memorybase.core.comparison import Limits, Relation, Said, compare, covered, shared
 
 LIMITS = Limits(same=0.6, changed=0.4, words=2)
 BOAT = frozenset({"boat", "berth"})

@@ -16,10 +16,11 @@ from harness.postgres import DEPLOYED
 
 from api import failures
 from api.locations import PREFIX
-from memorybase import cli, models, redis_locks
-from memorybase.errors import MemorybaseError
-from memorybase.settings import ENVIRONMENT_PREFIX, Settings, embedded
-from memorybase.vectors import chroma
+from memorybase import cli
+from memorybase.core import models, redis_locks
+from memorybase.core.errors import MemorybaseError
+from memorybase.core.settings import ENVIRONMENT_PREFIX, Settings, embedded
+from memorybase.core.vectors import chroma
 from worker.queue import QUEUE
 from worker.tasks import app as celery_app
 
@@ -221,7 +222,7 @@ def test_each_celery_task_and_its_queue_are_documented() -> None:
 def test_each_redis_key_is_documented() -> None:
     page = rows(REFERENCE / "redis-keys.md")
     listed = re.findall(r"^    (memorybase:\S+)$", redis_locks.__doc__ or "", flags=re.MULTILINE)
-    assert listed, "the docstring of memorybase/redis_locks.py no longer lists its Redis keys"
+    assert listed, "the docstring of memorybase/core/redis_locks.py no longer lists its Redis keys"
     for key in [*listed, QUEUE]:
         assert key in page, f"add a row for the Redis key {key} to docs/reference/redis-keys.md"
 

@@ -8,7 +8,7 @@ import socket
 import pytest
 from chaos.invariants import OF_A_BASE
 
-from memorybase.models import Base
+from memorybase.core.models import Base
 
 
 def test_unit_tests_have_no_network() -> None:

@@ -5,11 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from memorybase import file_lock
+from memorybase.core import file_lock
 
 HOLDER = """
 import os, sys
-from memorybase import file_lock
+from memorybase.core import file_lock
 assert file_lock.take(os.open(sys.argv[1], os.O_RDWR | os.O_CREAT), wait=False)
 print("taken", flush=True)
 sys.stdin.read()

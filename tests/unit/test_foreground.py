@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from memorybase.foreground import Foreground
+from memorybase.core.foreground import Foreground
 
 
 def test_there_is_a_gap_while_no_request_is_in_progress() -> None:

@@ -7,8 +7,8 @@ from uuid import UUID, uuid4, uuid5
 import pytest
 from harness.rows import each_row
 
-from memorybase.errors import InvalidRequest
-from memorybase.ids import CallerId, IdKind, flow_id
+from memorybase.core.errors import InvalidRequest
+from memorybase.core.ids import CallerId, IdKind, flow_id
 
 USER = UUID("6f1c1f5e-2b1d-4c07-9a55-0b8f6b1c0d11")
 KINDS: tuple[IdKind, ...] = ("flow", "run", "message", "node_execution")

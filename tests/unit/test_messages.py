@@ -11,10 +11,10 @@ from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorybase import messages
-from memorybase.errors import InvalidRequest
-from memorybase.ids import CallerId
-from memorybase.messages import (
+from memorybase.core import messages
+from memorybase.core.errors import InvalidRequest
+from memorybase.core.ids import CallerId
+from memorybase.core.messages import (
     MAX_DEPTH,
     NewMessage,
     check_json,

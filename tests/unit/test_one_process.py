@@ -14,14 +14,14 @@ load = builtins.__import__
 
 def checked(name, scope=None, *rest):
     importer = (scope or {}).get("__name__", "")
-    if name in POSIX and importer.partition(".")[0] in OURS and importer != "memorybase.file_lock":
+    if name in POSIX and importer.partition(".")[0] in OURS and importer != "memorybase.core.file_lock":
         sys.exit(f"{importer} imports {name}")
     return load(name, scope, *rest)
 
 builtins.__import__ = checked
 import memorybase.__main__, memorybase.cli, memorybase.one_process, memorybase.cli.sweep, memorybase.wiring
-import api.app, api.server, api.web.site, worker.thread, memorybase.vectors.chroma_in_process
-import memorybase.database.migrate, memorybase.embedding.export, memorybase.auth.api_keys
+import api.app, api.server, api.web.site, worker.thread, memorybase.core.vectors.chroma_in_process
+import memorybase.core.database.migrate, memorybase.core.embedding.export, memorybase.core.auth.api_keys
 from memorybase import features
 features.hooks()
 for found in ("celery", "kombu", "redis"):

@@ -3,8 +3,8 @@ from __future__ import annotations
 from threading import Thread
 from uuid import uuid4
 
-from memorybase.process_queue import ProcessQueue
-from memorybase.services import INGEST, JobMessage, Task
+from memorybase.core.process_queue import ProcessQueue
+from memorybase.core.services import INGEST, JobMessage, Task
 
 TASK = Task("memorybase.other", "thing_id")
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from harness.rows import each_row
 
-from memorybase.retry_after import seconds_in
+from memorybase.core.retry_after import seconds_in
 
 NOW = datetime(2026, 3, 2, 12, 0, 0, tzinfo=UTC)
 

@@ -9,9 +9,9 @@ import pytest
 from harness.rows import each_row
 from pydantic import ValidationError
 
-from memorybase import deadlines
-from memorybase.operations import health
-from memorybase.settings import LOCAL_CHROMA, RedisSentinel, Settings, describe_settings, without_password
+from memorybase.core import deadlines
+from memorybase.core.operations import health
+from memorybase.core.settings import LOCAL_CHROMA, RedisSentinel, Settings, describe_settings, without_password
 
 POSTGRES = "postgresql+psycopg://memorybase@db/memorybase"
 OTHER = "postgresql://memorybase@other/vectors"

@@ -10,8 +10,8 @@ import pytest
 import structlog
 from harness.spans import recorded_spans
 
-from memorybase import telemetry, tracing
-from memorybase.settings import Settings
+from memorybase.core import telemetry, tracing
+from memorybase.core.settings import Settings
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ from harness.spans import recorded_spans
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
 
-from memorybase import tracing
-from memorybase.settings import Settings
+from memorybase.core import tracing
+from memorybase.core.settings import Settings
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 

@@ -8,7 +8,7 @@ import pytest
 from harness.rows import each_row
 
 from memorybase import wiring
-from memorybase.settings import Settings
+from memorybase.core.settings import Settings
 from worker.queue import CeleryQueue
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,14 +11,14 @@ from uuid import UUID
 
 from starlette.datastructures import QueryParams
 
-from memorybase import errors
-from memorybase.conversation.context import ContextRequest, RecallOptions
-from memorybase.conversation.session_memory.presets import PRESETS
-from memorybase.ids import flow_id
-from memorybase.messages import ROLES
-from memorybase.search.bands import MIN_SCORE, min_score_of
-from memorybase.search.part_weights import MAX_FACTOR, PARTS, PartWeights
-from memorybase.search.request import MODES, SearchRequest
+from memorybase.core import errors
+from memorybase.core.conversation.context import ContextRequest, RecallOptions
+from memorybase.core.conversation.session_memory.presets import PRESETS
+from memorybase.core.ids import flow_id
+from memorybase.core.messages import ROLES
+from memorybase.core.search.bands import MIN_SCORE, min_score_of
+from memorybase.core.search.part_weights import MAX_FACTOR, PARTS, PartWeights
+from memorybase.core.search.request import MODES, SearchRequest
 
 DEFAULT_K, MAX_K = 10, 50
 DEFAULT_BUDGET, MAX_BUDGET = 600, 100_000

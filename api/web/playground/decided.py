@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
-from memorybase.messages import message_text
-from memorybase.search.bands import MIN_SCORE
-from memorybase.search.exact_matches import text_of
-from memorybase.search.hits import Hit
-from memorybase.search.part_weights import PARTS
-from memorybase.search.scoring import ENOUGH_EVIDENCE
+from memorybase.core.messages import message_text
+from memorybase.core.search.bands import MIN_SCORE
+from memorybase.core.search.exact_matches import text_of
+from memorybase.core.search.hits import Hit
+from memorybase.core.search.part_weights import PARTS
+from memorybase.core.search.scoring import ENOUGH_EVIDENCE
 
 if TYPE_CHECKING:
     from api.web.playground.shown import Step

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memorybase.conversation import View
-from memorybase.conversation.context import RECALL_HEADING
-from memorybase.conversation.context_report import ContextReport
-from memorybase.conversation.view.build import Source
-from memorybase.messages import message_text
-from memorybase.search.demotion import normalized
-from memorybase.search.hits import Hit
+from memorybase.core.conversation import View
+from memorybase.core.conversation.context import RECALL_HEADING
+from memorybase.core.conversation.context_report import ContextReport
+from memorybase.core.conversation.view.build import Source
+from memorybase.core.messages import message_text
+from memorybase.core.search.demotion import normalized
+from memorybase.core.search.hits import Hit
 
 KINDS = {
     "standing": "Standing statements",

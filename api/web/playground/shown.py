@@ -14,13 +14,13 @@ from api.web.corrections import Note, is_outdated, notes
 from api.web.playground.decided import Decision, Refusal, decision, refusal
 from api.web.rendering import score as rounded
 from api.web.rendering import speaker
-from memorybase.keyword_index import scripts
-from memorybase.keyword_index.analyzer import Analyzer
-from memorybase.messages import message_text
-from memorybase.search.bands import WEAK, Band, band_of
-from memorybase.search.exact_matches import text_of
-from memorybase.search.hits import Hit
-from memorybase.search.part_weights import PARTS, shares_by_part
+from memorybase.core.keyword_index import scripts
+from memorybase.core.keyword_index.analyzer import Analyzer
+from memorybase.core.messages import message_text
+from memorybase.core.search.bands import WEAK, Band, band_of
+from memorybase.core.search.exact_matches import text_of
+from memorybase.core.search.hits import Hit
+from memorybase.core.search.part_weights import PARTS, shares_by_part
 
 MAX_CHARS = 600  # of a message; longer ones are shown from their matching passage on
 NEIGHBOR_CHARS = 160

@@ -15,18 +15,18 @@ from api.web.badges import SEARCH_STATES, Badge
 from api.web.calls import recorded_as
 from api.web.rendering import UNDO_SECONDS, address, inside, plural
 from api.web.visits import Visit, Visitor
-from memorybase import errors, ids
-from memorybase.database.paging import Page, PageRequest
-from memorybase.queries.coverage import SearchState
-from memorybase.queries.end_users import EndUserOrder
-from memorybase.queries.runs import RunFilter
-from memorybase.queries.session_lists import CHUNKS, SessionFilter
-from memorybase.read_models import end_users, runs, sessions, titles
-from memorybase.read_models.end_users import EndUserView
-from memorybase.read_models.runs import RunView
-from memorybase.read_models.sessions import FlowView, SessionView
-from memorybase.sessions import bulk, planned_deletion
-from memorybase.sessions.bulk import Chosen
+from memorybase.core import errors, ids
+from memorybase.core.database.paging import Page, PageRequest
+from memorybase.core.queries.coverage import SearchState
+from memorybase.core.queries.end_users import EndUserOrder
+from memorybase.core.queries.runs import RunFilter
+from memorybase.core.queries.session_lists import CHUNKS, SessionFilter
+from memorybase.core.read_models import end_users, runs, sessions, titles
+from memorybase.core.read_models.end_users import EndUserView
+from memorybase.core.read_models.runs import RunView
+from memorybase.core.read_models.sessions import FlowView, SessionView
+from memorybase.core.sessions import bulk, planned_deletion
+from memorybase.core.sessions.bulk import Chosen
 
 router = APIRouter(include_in_schema=False)
 

@@ -13,20 +13,20 @@ from api.web.calls import without_content
 from api.web.corrections import is_outdated, notes
 from api.web.rendering import address
 from api.web.visits import Visit, Visitor
-from memorybase import errors, ids
-from memorybase.import_export import sample
-from memorybase.memory_bases import manage
-from memorybase.memory_bases.manage import NewMemoryBase
-from memorybase.models import Capture
-from memorybase.operations import stack_parts
-from memorybase.read_models.onboarding import Onboarding, onboarding
-from memorybase.read_models.overview import Overview
-from memorybase.read_models.titles import session_titles
-from memorybase.search import search
-from memorybase.search.bands import MIN_SCORE
-from memorybase.search.hits import Hit
-from memorybase.search.request import SearchRequest
-from memorybase.sessions import flows
+from memorybase.core import errors, ids
+from memorybase.core.import_export import sample
+from memorybase.core.memory_bases import manage
+from memorybase.core.memory_bases.manage import NewMemoryBase
+from memorybase.core.models import Capture
+from memorybase.core.operations import stack_parts
+from memorybase.core.read_models.onboarding import Onboarding, onboarding
+from memorybase.core.read_models.overview import Overview
+from memorybase.core.read_models.titles import session_titles
+from memorybase.core.search import search
+from memorybase.core.search.bands import MIN_SCORE
+from memorybase.core.search.hits import Hit
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.sessions import flows
 
 router = APIRouter(include_in_schema=False)
 

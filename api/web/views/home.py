@@ -19,23 +19,23 @@ from api.web.memory_state import state_of
 from api.web.rendering import plural
 from api.web.views import first_minute
 from api.web.visits import Visit, Visitor
-from memorybase import errors
-from memorybase.ingestion import flush
-from memorybase.memory_bases import dead_letters, manage, regenerate
-from memorybase.memory_bases.dead_letters import DeadLetterAction
-from memorybase.operations import health, stack_parts
-from memorybase.operations.problems import FixAction, Problems, problems
-from memorybase.operations.stack_parts import PartView
-from memorybase.queries.coverage import SearchState
-from memorybase.queries.dead_letters import DeadLetterFilter
-from memorybase.read_models import jobs as work
-from memorybase.read_models import overview as overviews
-from memorybase.read_models import titles
-from memorybase.read_models.jobs import JobView
-from memorybase.read_models.latest_runs import LatestRun
-from memorybase.read_models.onboarding import onboarding
-from memorybase.read_models.overview import Overview, OverviewBucket, Window
-from memorybase.services import Services
+from memorybase.core import errors
+from memorybase.core.ingestion import flush
+from memorybase.core.memory_bases import dead_letters, manage, regenerate
+from memorybase.core.memory_bases.dead_letters import DeadLetterAction
+from memorybase.core.operations import health, stack_parts
+from memorybase.core.operations.problems import FixAction, Problems, problems
+from memorybase.core.operations.stack_parts import PartView
+from memorybase.core.queries.coverage import SearchState
+from memorybase.core.queries.dead_letters import DeadLetterFilter
+from memorybase.core.read_models import jobs as work
+from memorybase.core.read_models import overview as overviews
+from memorybase.core.read_models import titles
+from memorybase.core.read_models.jobs import JobView
+from memorybase.core.read_models.latest_runs import LatestRun
+from memorybase.core.read_models.onboarding import onboarding
+from memorybase.core.read_models.overview import Overview, OverviewBucket, Window
+from memorybase.core.services import Services
 
 router = APIRouter(include_in_schema=False)
 Result = TypeVar("Result")

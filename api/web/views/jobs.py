@@ -15,18 +15,18 @@ from fastapi.responses import Response
 from api.web.job_words import details_of
 from api.web.views.memory_frame import sentence
 from api.web.visits import Visit, Visitor
-from memorybase import errors
-from memorybase.database.paging import PageRequest
-from memorybase.memory_bases import dead_letters, job_actions, regenerate
-from memorybase.memory_bases.dead_letters import DeadLetterAction, DeadLetterResult
-from memorybase.messages import message_text
-from memorybase.models import JobState
-from memorybase.queries.dead_letters import DeadLetterFilter
-from memorybase.queries.job_lists import JobAction, JobFilter
-from memorybase.queries.memory_base_lists import MemoryBaseQuery
-from memorybase.read_models import dead_letters as groups
-from memorybase.read_models import jobs as work
-from memorybase.read_models import memory_bases, titles
+from memorybase.core import errors
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.memory_bases import dead_letters, job_actions, regenerate
+from memorybase.core.memory_bases.dead_letters import DeadLetterAction, DeadLetterResult
+from memorybase.core.messages import message_text
+from memorybase.core.models import JobState
+from memorybase.core.queries.dead_letters import DeadLetterFilter
+from memorybase.core.queries.job_lists import JobAction, JobFilter
+from memorybase.core.queries.memory_base_lists import MemoryBaseQuery
+from memorybase.core.read_models import dead_letters as groups
+from memorybase.core.read_models import jobs as work
+from memorybase.core.read_models import memory_bases, titles
 
 router = APIRouter(include_in_schema=False)
 

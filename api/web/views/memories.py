@@ -15,16 +15,16 @@ from api.web.rendering import UNDO_SECONDS
 from api.web.views.memory import act as act_on
 from api.web.views.memory import delete_memories
 from api.web.visits import Visit, Visitor
-from memorybase import errors, ids
-from memorybase.database.paging import Page, PageRequest
-from memorybase.memory_bases import manage
-from memorybase.memory_bases.manage import NewMemoryBase
-from memorybase.models import Capture
-from memorybase.queries.memory_base_lists import MemoryBaseOrder, MemoryBaseQuery
-from memorybase.read_models import memory_bases, sessions
-from memorybase.read_models.memory_bases import MemoryBaseView
-from memorybase.sessions import planned_deletion
-from memorybase.vector_stores import VectorStoreName
+from memorybase.core import errors, ids
+from memorybase.core.database.paging import Page, PageRequest
+from memorybase.core.memory_bases import manage
+from memorybase.core.memory_bases.manage import NewMemoryBase
+from memorybase.core.models import Capture
+from memorybase.core.queries.memory_base_lists import MemoryBaseOrder, MemoryBaseQuery
+from memorybase.core.read_models import memory_bases, sessions
+from memorybase.core.read_models.memory_bases import MemoryBaseView
+from memorybase.core.sessions import planned_deletion
+from memorybase.core.vector_stores import VectorStoreName
 
 router = APIRouter(include_in_schema=False)
 

@@ -15,16 +15,16 @@ from api.web.rendering import UNDO_SECONDS, address, plural
 from api.web.views import memory_messages, memory_overview, memory_settings
 from api.web.views.memory_frame import sentence, status_values
 from api.web.visits import Visit, Visitor
-from memorybase import errors
-from memorybase.embedding import loads_at_once
-from memorybase.ingestion import flush
-from memorybase.memory_bases import consistency, manage, regenerate
-from memorybase.memory_bases.consistency import Mismatch
-from memorybase.read_models import memory_bases, rebuild_costs
-from memorybase.read_models.memory_bases import MemoryBaseView
-from memorybase.services import Services
-from memorybase.sessions import planned_deletion
-from memorybase.vector_stores import VECTOR_STORES, VectorStoreName
+from memorybase.core import errors
+from memorybase.core.embedding import loads_at_once
+from memorybase.core.ingestion import flush
+from memorybase.core.memory_bases import consistency, manage, regenerate
+from memorybase.core.memory_bases.consistency import Mismatch
+from memorybase.core.read_models import memory_bases, rebuild_costs
+from memorybase.core.read_models.memory_bases import MemoryBaseView
+from memorybase.core.services import Services
+from memorybase.core.sessions import planned_deletion
+from memorybase.core.vector_stores import VECTOR_STORES, VectorStoreName
 
 router = APIRouter(include_in_schema=False)
 

@@ -10,13 +10,13 @@ from api.web.extension import memory_tabs
 from api.web.memory_state import state_of
 from api.web.rendering import address, plural
 from api.web.visits import Visit
-from memorybase import errors
-from memorybase.database.paging import PageRequest
-from memorybase.models import JobState
-from memorybase.queries.base_sessions import BaseSessionQuery, SessionState
-from memorybase.queries.job_lists import JobFilter
-from memorybase.read_models import jobs, memory_bases, sessions
-from memorybase.read_models.memory_bases import MemoryBaseView
+from memorybase.core import errors
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.models import JobState
+from memorybase.core.queries.base_sessions import BaseSessionQuery, SessionState
+from memorybase.core.queries.job_lists import JobFilter
+from memorybase.core.read_models import jobs, memory_bases, sessions
+from memorybase.core.read_models.memory_bases import MemoryBaseView
 
 COUNTED_SESSIONS = 5_000  # of a larger flow the waiting sessions are not counted with every look
 

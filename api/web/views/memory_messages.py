@@ -17,15 +17,15 @@ from api.web.views import message_actions
 from api.web.views.memory_frame import memory_page
 from api.web.views.message_actions import DONE, Chosen, Reason
 from api.web.visits import Visit, Visitor
-from memorybase.database.paging import PageRequest
-from memorybase.messages import ROLES, message_text
-from memorybase.queries.coverage import SearchState
-from memorybase.queries.messages import MessageQuery, MessageState
-from memorybase.read_models import memory_bases, sessions, titles
-from memorybase.read_models.memory_bases import MemoryBaseView
-from memorybase.read_models.sessions import MessageView
-from memorybase.sessions import restoring
-from memorybase.sessions.restoring import DeletedMessageView
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.messages import ROLES, message_text
+from memorybase.core.queries.coverage import SearchState
+from memorybase.core.queries.messages import MessageQuery, MessageState
+from memorybase.core.read_models import memory_bases, sessions, titles
+from memorybase.core.read_models.memory_bases import MemoryBaseView
+from memorybase.core.read_models.sessions import MessageView
+from memorybase.core.sessions import restoring
+from memorybase.core.sessions.restoring import DeletedMessageView
 
 router = APIRouter(include_in_schema=False)
 

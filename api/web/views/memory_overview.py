@@ -15,14 +15,14 @@ from api.web.memory_state import state_of
 from api.web.views.conversations import delete_sessions
 from api.web.views.memory_frame import memory_page
 from api.web.visits import Visit, Visitor
-from memorybase.database.paging import Page, PageRequest
-from memorybase.ingestion import flush
-from memorybase.ingestion.flush import FlushResult
-from memorybase.queries.base_sessions import BaseSessionQuery, SessionState
-from memorybase.queries.coverage import SearchState
-from memorybase.read_models import memory_bases, titles
-from memorybase.read_models.memory_bases import BaseSessionView, MemoryBaseView
-from memorybase.sessions.bulk import Chosen
+from memorybase.core.database.paging import Page, PageRequest
+from memorybase.core.ingestion import flush
+from memorybase.core.ingestion.flush import FlushResult
+from memorybase.core.queries.base_sessions import BaseSessionQuery, SessionState
+from memorybase.core.queries.coverage import SearchState
+from memorybase.core.read_models import memory_bases, titles
+from memorybase.core.read_models.memory_bases import BaseSessionView, MemoryBaseView
+from memorybase.core.sessions.bulk import Chosen
 
 router = APIRouter(include_in_schema=False)
 

@@ -12,14 +12,14 @@ from fastapi.responses import Response
 from api.web.extension import memory_checks
 from api.web.views.memory_frame import memory_page
 from api.web.visits import Visit, Visitor
-from memorybase import errors
-from memorybase.memory_bases import manage
-from memorybase.memory_bases.manage import MAX_THRESHOLD
-from memorybase.models import Priority
-from memorybase.queries.expiry import MAX_RETAIN_DAYS
-from memorybase.read_models import memory_bases
-from memorybase.read_models.memory_bases import MemoryBaseView
-from memorybase.search import weights
+from memorybase.core import errors
+from memorybase.core.memory_bases import manage
+from memorybase.core.memory_bases.manage import MAX_THRESHOLD
+from memorybase.core.models import Priority
+from memorybase.core.queries.expiry import MAX_RETAIN_DAYS
+from memorybase.core.read_models import memory_bases
+from memorybase.core.read_models.memory_bases import MemoryBaseView
+from memorybase.core.search import weights
 
 router = APIRouter(include_in_schema=False)
 

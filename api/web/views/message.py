@@ -11,13 +11,13 @@ from fastapi.responses import Response
 from api.web.rendering import address, inside
 from api.web.views.message_actions import DONE, Reason
 from api.web.visits import Visitor
-from memorybase import messages
-from memorybase.database.paging import PageRequest
-from memorybase.queries.message_changes import Attribution
-from memorybase.read_models import sessions, titles
-from memorybase.sessions import curation, edits
-from memorybase.sessions.curation import check_reason
-from memorybase.sessions.difference import difference
+from memorybase.core import messages
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.queries.message_changes import Attribution
+from memorybase.core.read_models import sessions, titles
+from memorybase.core.sessions import curation, edits
+from memorybase.core.sessions.curation import check_reason
+from memorybase.core.sessions.difference import difference
 
 router = APIRouter(include_in_schema=False)
 

@@ -12,10 +12,10 @@ from fastapi.responses import Response
 from api.web.calls import recorded_as
 from api.web.rendering import address, inside
 from api.web.visits import Visit, Visitor
-from memorybase import errors
-from memorybase.queries.message_changes import Attribution
-from memorybase.sessions import curation, restoring
-from memorybase.sessions.curation import Action, BulkAnswer, check_reason
+from memorybase.core import errors
+from memorybase.core.queries.message_changes import Attribution
+from memorybase.core.sessions import curation, restoring
+from memorybase.core.sessions.curation import Action, BulkAnswer, check_reason
 
 router = APIRouter(include_in_schema=False, prefix="/messages")
 

@@ -9,8 +9,8 @@ from fastapi.responses import Response
 
 from api.web.rendering import address
 from api.web.visits import Visitor
-from memorybase.read_models.sessions import Named, find_named, get_flows
-from memorybase.read_models.titles import is_generated
+from memorybase.core.read_models.sessions import Named, find_named, get_flows
+from memorybase.core.read_models.titles import is_generated
 
 router = APIRouter(include_in_schema=False)
 

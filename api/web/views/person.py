@@ -15,13 +15,13 @@ from api.web.calls import recorded_as
 from api.web.extension import person_cards
 from api.web.rendering import address
 from api.web.visits import Visitor
-from memorybase.database.paging import PageRequest
-from memorybase.import_export import exporter
-from memorybase.models import ID_LENGTH
-from memorybase.queries.session_lists import SessionFilter
-from memorybase.read_models import end_users, sessions, titles
-from memorybase.sessions import edits
-from memorybase.sessions.receipts import ErasureReceipt
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.import_export import exporter
+from memorybase.core.models import ID_LENGTH
+from memorybase.core.queries.session_lists import SessionFilter
+from memorybase.core.read_models import end_users, sessions, titles
+from memorybase.core.sessions import edits
+from memorybase.core.sessions.receipts import ErasureReceipt
 
 router = APIRouter(include_in_schema=False)
 

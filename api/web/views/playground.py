@@ -19,20 +19,20 @@ from api.web.playground.asked import Asked, Setting
 from api.web.playground.compare import moves
 from api.web.rendering import address
 from api.web.visits import Visit, Visitor
-from memorybase import errors
-from memorybase.conversation import context
-from memorybase.database.paging import MAX_SIZE, PageRequest
-from memorybase.keyword_index.analyzer import analyzer
-from memorybase.operations import stack_parts
-from memorybase.operations.stack_parts import PartView
-from memorybase.queries.memory_base_lists import MemoryBaseQuery
-from memorybase.queries.session_lists import SessionFilter
-from memorybase.read_models import memory_bases, sessions, titles
-from memorybase.read_models.memory_bases import MemoryBaseView
-from memorybase.search import search, weights
-from memorybase.search.part_weights import PartWeights
-from memorybase.search.search import SearchResults
-from memorybase.services import Services
+from memorybase.core import errors
+from memorybase.core.conversation import context
+from memorybase.core.database.paging import MAX_SIZE, PageRequest
+from memorybase.core.keyword_index.analyzer import analyzer
+from memorybase.core.operations import stack_parts
+from memorybase.core.operations.stack_parts import PartView
+from memorybase.core.queries.memory_base_lists import MemoryBaseQuery
+from memorybase.core.queries.session_lists import SessionFilter
+from memorybase.core.read_models import memory_bases, sessions, titles
+from memorybase.core.read_models.memory_bases import MemoryBaseView
+from memorybase.core.search import search, weights
+from memorybase.core.search.part_weights import PartWeights
+from memorybase.core.search.search import SearchResults
+from memorybase.core.services import Services
 
 router = APIRouter(include_in_schema=False)
 

@@ -14,17 +14,17 @@ from api.web.bubbles import Bubble, bubbles
 from api.web.model_input import Read
 from api.web.rendering import address
 from api.web.visits import Visit, Visitor
-from memorybase import errors, ids
-from memorybase.conversation.memory_use import record
-from memorybase.database.paging import MAX_SIZE, PageRequest
-from memorybase.ingestion import flush
-from memorybase.queries.coverage import RANKED, SearchState
-from memorybase.queries.messages import MessageQuery
-from memorybase.read_models import ingestion, run_story, sessions, titles, transcript
-from memorybase.read_models.ingestion import Ingestion
-from memorybase.read_models.run_story import GivenView, RunStory
-from memorybase.read_models.views import excerpt
-from memorybase.search.bands import FAIR
+from memorybase.core import errors, ids
+from memorybase.core.conversation.memory_use import record
+from memorybase.core.database.paging import MAX_SIZE, PageRequest
+from memorybase.core.ingestion import flush
+from memorybase.core.queries.coverage import RANKED, SearchState
+from memorybase.core.queries.messages import MessageQuery
+from memorybase.core.read_models import ingestion, run_story, sessions, titles, transcript
+from memorybase.core.read_models.ingestion import Ingestion
+from memorybase.core.read_models.run_story import GivenView, RunStory
+from memorybase.core.read_models.views import excerpt
+from memorybase.core.search.bands import FAIR
 
 router = APIRouter(include_in_schema=False)
 

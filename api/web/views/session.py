@@ -15,14 +15,14 @@ from api.web.bubbles import bubbles
 from api.web.extension import session_links, session_notes
 from api.web.rendering import address
 from api.web.visits import Visit, Visitor
-from memorybase import errors, ids
-from memorybase.database.paging import PageRequest
-from memorybase.models import ID_LENGTH
-from memorybase.read_models import ingestion, run_story, sessions, titles, transcript
-from memorybase.read_models.sessions import MessageView
-from memorybase.read_models.transcript import Place
-from memorybase.sessions import edits
-from memorybase.validation import why_unstorable
+from memorybase.core import errors, ids
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.models import ID_LENGTH
+from memorybase.core.read_models import ingestion, run_story, sessions, titles, transcript
+from memorybase.core.read_models.sessions import MessageView
+from memorybase.core.read_models.transcript import Place
+from memorybase.core.sessions import edits
+from memorybase.core.validation import why_unstorable
 
 router = APIRouter(include_in_schema=False)
 

@@ -10,11 +10,11 @@ from fastapi.responses import RedirectResponse, Response
 
 from api.web.calls import without_content
 from api.web.visits import Visit, Visitor
-from memorybase import errors
-from memorybase.operations import health, stack_parts
-from memorybase.operations.problems import Problem, ProblemKind, problems
-from memorybase.operations.stack_parts import PartView
-from memorybase.services import Services
+from memorybase.core import errors
+from memorybase.core.operations import health, stack_parts
+from memorybase.core.operations.problems import Problem, ProblemKind, problems
+from memorybase.core.operations.stack_parts import PartView
+from memorybase.core.services import Services
 
 OF_THE_WORKER = {ProblemKind.OVERDUE, ProblemKind.LONG}
 LAG = 60.0  # seconds of lag that the page does not mention

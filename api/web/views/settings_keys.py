@@ -11,12 +11,12 @@ from fastapi.responses import Response
 
 from api.web.calls import without_content
 from api.web.visits import Visit, Visitor
-from memorybase import errors, ids
-from memorybase.auth import api_keys
-from memorybase.auth.api_keys import SCOPES
-from memorybase.auth.limits import scopes_of
-from memorybase.database.paging import PageRequest
-from memorybase.read_models import sessions
+from memorybase.core import errors, ids
+from memorybase.core.auth import api_keys
+from memorybase.core.auth.api_keys import SCOPES
+from memorybase.core.auth.limits import scopes_of
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.read_models import sessions
 
 router = APIRouter(include_in_schema=False)
 

@@ -17,15 +17,15 @@ from datetime import UTC, timedelta
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
-from memorybase.calls import Actor
-from memorybase.database import clock
-from memorybase.database.engine import Database
+from memorybase.core import errors
+from memorybase.core.calls import Actor
+from memorybase.core.database import clock
+from memorybase.core.database.engine import Database
+from memorybase.core.services import Services
+from memorybase.core.telemetry import get_logger
 from memorybase.features.audit_log import queries
 from memorybase.features.audit_log.queries import Ends, Row
 from memorybase.features.audit_log.recording import values_of
-from memorybase.services import Services
-from memorybase.telemetry import get_logger
 
 SEAL_BATCH = 500  # entries in one transaction, which on SQLite keeps other writers waiting
 SEAL_LIMIT = 20_000  # in one pass of the sweeper

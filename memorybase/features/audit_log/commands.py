@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memorybase import errors
 from memorybase.cli.extension import Commands
 from memorybase.cli.options import DataDirOption, stored_settings
+from memorybase.core import errors
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from memorybase.services import Services
+    from memorybase.core.services import Services
 
 app = typer.Typer(help="The audit log: verify its hash chain, export it.", no_args_is_help=True)
 COMMANDS = Commands(panel="Access and retention", commands={"audit": app})
@@ -48,10 +48,10 @@ def export(
     after_seq: Annotated[int, typer.Option(help="The last seq that you have.")] = 0, data_dir: DataDirOption = None
 ) -> None:
     """Print the local user's sealed entries as JSON lines, in the order of the chain."""
-    from memorybase.auth.api_keys import LOCAL_USER
+    from memorybase.core.auth.api_keys import LOCAL_USER
+    from memorybase.core.queries.credentials import user_by_name
     from memorybase.features.audit_log import entries
     from memorybase.features.audit_log.queries import EntryFilter
-    from memorybase.queries.credentials import user_by_name
 
     services = _services(data_dir)
     with services.database.reading() as db:

@@ -11,12 +11,12 @@ from uuid import UUID
 
 from pydantic import Field
 
-from memorybase.database.paging import Page, PageRequest, page_of
+from memorybase.core.database.paging import Page, PageRequest, page_of
+from memorybase.core.read_models.views import view_of
+from memorybase.core.services import Services
 from memorybase.features.audit_log import queries
 from memorybase.features.audit_log.models import AuditEntry
 from memorybase.features.audit_log.queries import EntryFilter, Row
-from memorybase.read_models.views import view_of
-from memorybase.services import Services
 
 EXPORT_BATCH = 1_000
 

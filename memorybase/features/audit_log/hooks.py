@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from memorybase.extension import Hooks, Pace, Step
+from memorybase.core.extension import Hooks, Pace, Step
+from memorybase.core.services import Services
+from memorybase.core.sessions.receipts import Remainder
 from memorybase.features.audit_log import chain, recording
 from memorybase.features.audit_log.queries import IS_UNSEALED
-from memorybase.services import Services
-from memorybase.sessions.receipts import Remainder
 
 
 def _remainders(services: Services) -> list[Remainder]:

@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import BigInteger, CheckConstraint, LargeBinary, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from memorybase.models.base import ID_LENGTH, NAME_LENGTH, Base, BigId, Json
+from memorybase.core.models.base import ID_LENGTH, NAME_LENGTH, Base, BigId, Json
 
 
 class AuditEntry(Base):

@@ -12,8 +12,8 @@ from api.web.calls import without_content
 from api.web.extension import Pages
 from api.web.rendering import address
 from api.web.visits import Visitor
-from memorybase.auth import api_keys
-from memorybase.database.paging import MAX_INTEGER, PageRequest
+from memorybase.core.auth import api_keys
+from memorybase.core.database.paging import MAX_INTEGER, PageRequest
 from memorybase.features.audit_log import entries
 from memorybase.features.audit_log.queries import EntryFilter
 from memorybase.features.audit_log.recording import Kind

@@ -11,9 +11,9 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database import clock, engine, records
-from memorybase.database.paging import Found, Keyset, Listing, PageRequest
-from memorybase.database.upsert import core, rows_affected
+from memorybase.core.database import clock, engine, records
+from memorybase.core.database.paging import Found, Keyset, Listing, PageRequest
+from memorybase.core.database.upsert import core, rows_affected
 from memorybase.features.audit_log.models import AuditChain, AuditEntry
 
 _ENTRIES, _CHAIN = core(AuditEntry), core(AuditChain)

@@ -9,14 +9,14 @@ from typing import Any, Literal
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.cache import Cache
-from memorybase.calls import Actor, Call, Effect, ids_in, storable
-from memorybase.database import engine
-from memorybase.extension import CallLog
+from memorybase.core.cache import Cache
+from memorybase.core.calls import Actor, Call, Effect, ids_in, storable
+from memorybase.core.database import engine
+from memorybase.core.extension import CallLog
+from memorybase.core.models import ID_LENGTH, NAME_LENGTH
+from memorybase.core.services import Services
+from memorybase.core.settings import Settings
 from memorybase.features.audit_log import queries
-from memorybase.models import ID_LENGTH, NAME_LENGTH
-from memorybase.services import Services
-from memorybase.settings import Settings
 
 Kind = Literal["change", "read", "denied", "prune"]
 

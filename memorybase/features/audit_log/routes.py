@@ -15,8 +15,8 @@ from api.deps import Admin, PageDep, ServicesDep, keyed_router
 from api.extension import Routes
 from api.operations import operation
 from api.schemas import Moment, Name, Until
-from memorybase.calls import Effect
-from memorybase.database.paging import MAX_INTEGER, Page
+from memorybase.core.calls import Effect
+from memorybase.core.database.paging import MAX_INTEGER, Page
 from memorybase.features.audit_log import entries
 from memorybase.features.audit_log.entries import AuditEntryView
 from memorybase.features.audit_log.queries import EntryFilter

@@ -11,8 +11,8 @@ import typer
 
 from memorybase.cli.extension import Commands
 from memorybase.cli.options import DataDirOption, plural, progress, stored_settings
+from memorybase.core.settings import Settings
 from memorybase.features.backup.commands_restore import restore
-from memorybase.settings import Settings
 from memorybase.stack.state import DataDir
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def backup(
     data_dir: DataDirOption = None,
 ) -> None:
     """Back up the embedded stack while it runs: database, vectors, node memory and API key, with checksums."""
-    from memorybase import telemetry
+    from memorybase.core import telemetry
     from memorybase.features.backup.commands_take import take_backup
 
     settings = stored_settings(data_dir)

@@ -9,14 +9,15 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memorybase import __version__, errors
-from memorybase.database import migrate
-from memorybase.database.sqlite_copy import sync
+from memorybase import __version__
+from memorybase.core import errors
+from memorybase.core.database import migrate
+from memorybase.core.database.sqlite_copy import sync
+from memorybase.core.settings import RESTORED_ABOUT, embedded
+from memorybase.core.vectors import saved
 from memorybase.features.backup.manifest import Manifest, StoredFile, describe_file
-from memorybase.settings import RESTORED_ABOUT, embedded
 from memorybase.stack.restore import FILES, PLAN, Report, complete_restore, present
 from memorybase.stack.state import DATABASE, PART, READY, RESTORED, DataDir
-from memorybase.vectors import saved
 
 SPARE_BYTES = 64_000_000
 

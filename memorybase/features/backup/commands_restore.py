@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memorybase import errors
 from memorybase.cli.options import DataDirOption, plural, stored_settings
 from memorybase.cli.reconcile import describe_comparison
+from memorybase.core import errors
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from memorybase.extension import Collections
+    from memorybase.core.extension import Collections
+    from memorybase.core.memory_bases.orphans import Orphan
+    from memorybase.core.models import KnowledgeBase
+    from memorybase.core.services import Services
     from memorybase.features.backup.repair import RestoredBase
-    from memorybase.memory_bases.orphans import Orphan
-    from memorybase.models import KnowledgeBase
-    from memorybase.services import Services
 
 
 POLL_SECONDS = 1.0
@@ -62,8 +62,9 @@ def restore(
 
 def _repair(data_dir: Path | None, *, apply: bool, finish: bool) -> None:
     """Make the vector store follow SQL; with `finish`, wait until it does."""
-    from memorybase import telemetry, wiring
-    from memorybase.queries import memory_bases
+    from memorybase import wiring
+    from memorybase.core import telemetry
+    from memorybase.core.queries import memory_bases
 
     settings = stored_settings(data_dir)
     telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))
@@ -86,7 +87,7 @@ def _repair(data_dir: Path | None, *, apply: bool, finish: bool) -> None:
 
 def _await_builds(services: Services) -> None:
     """Until no memory base is rebuilt: from then on nobody needs the vectors of the backup."""
-    from memorybase.queries import memory_bases
+    from memorybase.core.queries import memory_bases
 
     while True:
         with services.database.reading() as db:

@@ -17,16 +17,17 @@ from pathlib import Path
 
 from sqlalchemy import make_url
 
-from memorybase import __version__, errors, wiring
-from memorybase.database import migrate, sqlite_copy
-from memorybase.database.engine import Database
-from memorybase.embedding import added_models
+from memorybase import __version__, wiring
+from memorybase.core import errors
+from memorybase.core.database import migrate, sqlite_copy
+from memorybase.core.database.engine import Database
+from memorybase.core.embedding import added_models
+from memorybase.core.queries import statistics
+from memorybase.core.settings import Settings
+from memorybase.core.vectors import saved
 from memorybase.features.backup import vectors as saved_vectors
 from memorybase.features.backup.manifest import Manifest, describe_file
-from memorybase.queries import statistics
-from memorybase.settings import Settings
 from memorybase.stack.state import DATABASE, DataDir, check_database, settings_in_use
-from memorybase.vectors import saved
 
 SPARE_BYTES = 64_000_000  # left on the disk in addition to the copy of the database
 LISTINGS = 20  # of a folder that changes while it is copied

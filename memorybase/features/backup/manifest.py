@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
-from memorybase import errors
+from memorybase.core import errors
 
 NAME = "manifest.json"
 FORMAT = 1

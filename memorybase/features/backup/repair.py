@@ -11,13 +11,13 @@ from datetime import timedelta
 from typing import Literal
 from uuid import UUID
 
-from memorybase import errors
-from memorybase.memory_bases import orphans, reconcile, regenerate
-from memorybase.memory_bases.orphans import Orphan
-from memorybase.memory_bases.reconcile import Reconciled
-from memorybase.queries import memory_bases
-from memorybase.services import Services
-from memorybase.vectors.store import CollectionRef
+from memorybase.core import errors
+from memorybase.core.memory_bases import orphans, reconcile, regenerate
+from memorybase.core.memory_bases.orphans import Orphan
+from memorybase.core.memory_bases.reconcile import Reconciled
+from memorybase.core.queries import memory_bases
+from memorybase.core.services import Services
+from memorybase.core.vectors.store import CollectionRef
 
 # A request creates a collection just before the row that names it. Shorter than for a daily reconcile, because the
 # collections of the lost time may be young.

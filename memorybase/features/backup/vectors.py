@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from memorybase import errors
-from memorybase.queries import memory_bases
-from memorybase.services import Services
-from memorybase.telemetry import get_logger
-from memorybase.vectors.index_damage import has_length_one
-from memorybase.vectors.saved import VectorWriter, save_vectors
-from memorybase.vectors.store import CollectionRef
+from memorybase.core import errors
+from memorybase.core.queries import memory_bases
+from memorybase.core.services import Services
+from memorybase.core.telemetry import get_logger
+from memorybase.core.vectors.index_damage import has_length_one
+from memorybase.core.vectors.saved import VectorWriter, save_vectors
+from memorybase.core.vectors.store import CollectionRef
 
 log = get_logger(__name__)
 

@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from memorybase.errors import DocumentBusy
+from memorybase.core.errors import DocumentBusy
+from memorybase.core.telemetry import get_logger
 from memorybase.features.dify import document as documents
 from memorybase.features.dify.document import Document
 from memorybase.features.dify.object_store import Objects
-from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
 

@@ -11,16 +11,16 @@ from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 from uuid import UUID
 
-from memorybase import deadlines
-from memorybase.database import clock
+from memorybase.core import deadlines
+from memorybase.core.database import clock
+from memorybase.core.queries import flows, heartbeats
+from memorybase.core.services import Services, Task
+from memorybase.core.settings import Settings
+from memorybase.core.telemetry import get_logger
 from memorybase.features.dify.append_log import QUARANTINE
 from memorybase.features.dify.document import FOLDER, folder_of
 from memorybase.features.dify.node_objects import objects_of
 from memorybase.features.dify.object_store import Objects
-from memorybase.queries import flows, heartbeats
-from memorybase.services import Services, Task
-from memorybase.settings import Settings
-from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
 

@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from memorybase.conversation.view.files import read_files
-from memorybase.conversation.view.records import Record
-from memorybase.errors import DocumentUnsupported, InvalidRequest
+from memorybase.core.conversation.view.files import read_files
+from memorybase.core.conversation.view.records import Record
+from memorybase.core.errors import DocumentUnsupported, InvalidRequest
 
 Document = dict[str, Any]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memorybase.extension import Hooks, Step
+from memorybase.core.extension import Hooks, Step
 from memorybase.features.dify import deletion
 
 HOOKS = Hooks(

@@ -12,13 +12,13 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
-from memorybase.ids import CallerId
-from memorybase.models import ID_LENGTH, NAME_LENGTH
-from memorybase.queries import flows, memory_bases
-from memorybase.queries.ownership import not_found, require
-from memorybase.services import Services
-from memorybase.validation import check_text
+from memorybase.core import errors
+from memorybase.core.ids import CallerId
+from memorybase.core.models import ID_LENGTH, NAME_LENGTH
+from memorybase.core.queries import flows, memory_bases
+from memorybase.core.queries.ownership import not_found, require
+from memorybase.core.services import Services
+from memorybase.core.validation import check_text
 
 FIELD = "knowledge_id"
 

@@ -10,15 +10,15 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from memorybase import ids
-from memorybase.conversation.history.read import history_of
-from memorybase.conversation.history.request import DEFAULT_MAX_TOKENS, Conversation, HistoryRequest
-from memorybase.conversation.view.build import View
-from memorybase.conversation.view.files import FileResolver, remote_images
-from memorybase.conversation.view.rendering import Prefixes
-from memorybase.conversation.view.token_counters import counter_for
-from memorybase.conversation.view.tokens import TokenCounter
-from memorybase.services import Services
+from memorybase.core import ids
+from memorybase.core.conversation.history.read import history_of
+from memorybase.core.conversation.history.request import DEFAULT_MAX_TOKENS, Conversation, HistoryRequest
+from memorybase.core.conversation.view.build import View
+from memorybase.core.conversation.view.files import FileResolver, remote_images
+from memorybase.core.conversation.view.rendering import Prefixes
+from memorybase.core.conversation.view.token_counters import counter_for
+from memorybase.core.conversation.view.tokens import TokenCounter
+from memorybase.core.services import Services
 
 
 class TokenBufferMemory:

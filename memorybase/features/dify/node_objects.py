@@ -11,17 +11,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from memorybase.conversation.history.request import token_buffer
-from memorybase.conversation.view.build import View, build_view
-from memorybase.conversation.view.files import FileRef, FileResolver, Owner, remote_images
-from memorybase.conversation.view.limits import Prune
-from memorybase.conversation.view.records import Record
-from memorybase.conversation.view.token_counters import default_counter
-from memorybase.conversation.view.tokens import TokenCounter
+from memorybase.core.conversation.history.request import token_buffer
+from memorybase.core.conversation.view.build import View, build_view
+from memorybase.core.conversation.view.files import FileRef, FileResolver, Owner, remote_images
+from memorybase.core.conversation.view.limits import Prune
+from memorybase.core.conversation.view.records import Record
+from memorybase.core.conversation.view.token_counters import default_counter
+from memorybase.core.conversation.view.tokens import TokenCounter
+from memorybase.core.settings import Settings
 from memorybase.features.dify import document as documents
 from memorybase.features.dify.append_log import Journal
 from memorybase.features.dify.object_store import Objects, objects_at
-from memorybase.settings import Settings
 
 
 def objects_of(settings: Settings) -> Objects:

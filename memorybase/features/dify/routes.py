@@ -21,16 +21,16 @@ from api.extension import Routes
 from api.key_limits import Asked, Rule
 from api.operations import operation
 from api.schemas import QUERY_BOUND, Stored, example
-from memorybase import errors
+from memorybase.core import errors
+from memorybase.core.messages import message_text
+from memorybase.core.queries.ownership import not_found
+from memorybase.core.search import corrections, search
+from memorybase.core.search.conditions import MAX_CONDITIONS, OPERATORS, Conditions, checked_condition
+from memorybase.core.search.hits import Hit
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.validation import Sent
+from memorybase.core.vectors.search import MAX_TOP_K, check_bound
 from memorybase.features.dify.knowledge import Knowledge, find_knowledge
-from memorybase.messages import message_text
-from memorybase.queries.ownership import not_found
-from memorybase.search import corrections, search
-from memorybase.search.conditions import MAX_CONDITIONS, OPERATORS, Conditions, checked_condition
-from memorybase.search.hits import Hit
-from memorybase.search.request import SearchRequest
-from memorybase.validation import Sent
-from memorybase.vectors.search import MAX_TOP_K, check_bound
 
 DEFAULT_TOP_K = 4
 MAX_KNOWLEDGE_ID = 1_000

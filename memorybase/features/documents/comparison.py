@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memorybase import errors
+from memorybase.core import errors
+from memorybase.core.memory_bases import deep_check
+from memorybase.core.memory_bases.consistency import OnProgress
+from memorybase.core.memory_bases.deep_check import DeepResult
+from memorybase.core.models import KnowledgeBase
+from memorybase.core.services import Services
+from memorybase.core.vectors.chunk_ids import chunk_ids
+from memorybase.core.vectors.index_damage import Damage
+from memorybase.core.vectors.store import CollectionRef
 from memorybase.features.documents import knowledge, queries
-from memorybase.memory_bases import deep_check
-from memorybase.memory_bases.consistency import OnProgress
-from memorybase.memory_bases.deep_check import DeepResult
-from memorybase.models import KnowledgeBase
-from memorybase.services import Services
-from memorybase.vectors.chunk_ids import chunk_ids
-from memorybase.vectors.index_damage import Damage
-from memorybase.vectors.store import CollectionRef
 
 IDS_READ = 500  # documents in one statement
 TEXTS_READ = 200  # the same with their texts

@@ -16,25 +16,25 @@ from uuid import UUID, uuid5
 
 from pydantic import Field
 
-from memorybase import errors
-from memorybase.database import clock
-from memorybase.embedding.chunking import Chunker
-from memorybase.embedding.compatibility import check_searchable, check_writable, reusable_identity
+from memorybase.core import errors
+from memorybase.core.database import clock
+from memorybase.core.embedding.chunking import Chunker
+from memorybase.core.embedding.compatibility import check_searchable, check_writable, reusable_identity
+from memorybase.core.ingestion.bisection import faulty
+from memorybase.core.messages import check_json
+from memorybase.core.models import ID_LENGTH, KnowledgeBase
+from memorybase.core.queries import residues
+from memorybase.core.queries.ownership import require
+from memorybase.core.services import Services
+from memorybase.core.telemetry import get_logger
+from memorybase.core.validation import check_text
+from memorybase.core.vectors.chunk_ids import chunk_id, chunk_ids, parse_chunk_id
+from memorybase.core.vectors.saved import find_saved
+from memorybase.core.vectors.search import MAX_FETCH, SCORE_DIGITS, has_metadata
+from memorybase.core.vectors.store import CollectionRef, VectorHit, VectorRecord
+from memorybase.core.vectors.verified_writes import write_records
 from memorybase.features.documents import queries
 from memorybase.features.documents.queries import StoredDocument
-from memorybase.ingestion.bisection import faulty
-from memorybase.messages import check_json
-from memorybase.models import ID_LENGTH, KnowledgeBase
-from memorybase.queries import residues
-from memorybase.queries.ownership import require
-from memorybase.services import Services
-from memorybase.telemetry import get_logger
-from memorybase.validation import check_text
-from memorybase.vectors.chunk_ids import chunk_id, chunk_ids, parse_chunk_id
-from memorybase.vectors.saved import find_saved
-from memorybase.vectors.search import MAX_FETCH, SCORE_DIGITS, has_metadata
-from memorybase.vectors.store import CollectionRef, VectorHit, VectorRecord
-from memorybase.vectors.verified_writes import write_records
 
 DocumentStatus = Literal["created", "replaced", "updated", "unchanged", "failed"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memorybase.extension import Collections, Hooks
+from memorybase.core.extension import Collections, Hooks
 from memorybase.features.documents import comparison, queries
 
 HOOKS = Hooks(collections=(Collections(queries.ordinary_knowledge_bases, comparison.check, comparison.restore),))

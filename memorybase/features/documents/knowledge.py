@@ -11,24 +11,24 @@ from uuid import UUID, uuid4
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import caveats, errors
-from memorybase.callers import charge_search
-from memorybase.database import clock
-from memorybase.database.paging import AnyRow, Page, PageRequest
-from memorybase.described import CreatedAt, Id
-from memorybase.embedding.chunking import chunker_for
+from memorybase.core import caveats, errors
+from memorybase.core.callers import charge_search
+from memorybase.core.database import clock
+from memorybase.core.database.paging import AnyRow, Page, PageRequest
+from memorybase.core.described import CreatedAt, Id
+from memorybase.core.embedding.chunking import chunker_for
+from memorybase.core.knowledge_bases import registry
+from memorybase.core.models import KnowledgeBase
+from memorybase.core.queries import knowledge_bases
+from memorybase.core.queries.ownership import not_found, require
+from memorybase.core.read_models.views import view_of
+from memorybase.core.services import Services
+from memorybase.core.telemetry import get_logger
+from memorybase.core.vectors import collection_names
+from memorybase.core.vectors.search import check_query, cut_query
+from memorybase.core.vectors.store import CollectionRef
 from memorybase.features.documents import documents, queries
 from memorybase.features.documents.documents import DocumentHit, DocumentResult, NewDocument
-from memorybase.knowledge_bases import registry
-from memorybase.models import KnowledgeBase
-from memorybase.queries import knowledge_bases
-from memorybase.queries.ownership import not_found, require
-from memorybase.read_models.views import view_of
-from memorybase.services import Services
-from memorybase.telemetry import get_logger
-from memorybase.vectors import collection_names
-from memorybase.vectors.search import check_query, cut_query
-from memorybase.vectors.store import CollectionRef
 
 Status = Literal["ready", "pending", "regenerating", "deleting"]
 

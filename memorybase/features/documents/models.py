@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import ForeignKey, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from memorybase.models.base import ID_LENGTH, Base, Json
+from memorybase.core.models.base import ID_LENGTH, Base, Json
 
 
 class Document(Base):

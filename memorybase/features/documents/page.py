@@ -11,8 +11,8 @@ from api.web.badges import Badge
 from api.web.calls import recorded_as, without_content
 from api.web.extension import Pages
 from api.web.visits import Visit, Visitor
-from memorybase import errors
-from memorybase.database.paging import PageRequest
+from memorybase.core import errors
+from memorybase.core.database.paging import PageRequest
 from memorybase.features.documents import knowledge
 from memorybase.features.documents.knowledge import Status
 

@@ -10,10 +10,10 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database.paging import AnyRow, Found, Keyset, PageRequest, fetch_page
-from memorybase.database.upsert import insert, rows_affected
+from memorybase.core.database.paging import AnyRow, Found, Keyset, PageRequest, fetch_page
+from memorybase.core.database.upsert import insert, rows_affected
+from memorybase.core.models import KnowledgeBase, MemoryBase, SessionProgress
 from memorybase.features.documents.models import Document
-from memorybase.models import KnowledgeBase, MemoryBase, SessionProgress
 
 Progress = SessionProgress
 

@@ -15,12 +15,12 @@ from api.locations import location
 from api.operations import operation
 from api.schemas import CONFLICT, QUERY_BOUND, Body, ModelName, Name
 from api.search_schemas import MinScore
-from memorybase.database.paging import Page
+from memorybase.core.database.paging import Page
+from memorybase.core.models import ID_LENGTH
+from memorybase.core.vectors.search import MAX_FILTER_KEYS, MAX_TOP_K
 from memorybase.features.documents import knowledge
 from memorybase.features.documents.documents import MAX_DOCUMENT_CHARS, MAX_DOCUMENTS, DocumentResult, NewDocument
 from memorybase.features.documents.knowledge import DocumentAnswer, DocumentQuery, KnowledgeBaseView
-from memorybase.models import ID_LENGTH
-from memorybase.vectors.search import MAX_FILTER_KEYS, MAX_TOP_K
 
 
 class KnowledgeBaseBody(Body):

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memorybase.conversation.summarizers import chat_completions
-from memorybase.conversation.summarizers.chat_completions import (
+from memorybase.core.conversation.summarizers import chat_completions
+from memorybase.core.conversation.summarizers.chat_completions import (
     ChatEndpoint,
     Completion,
     EndpointUnavailable,
     PromptTooLong,
 )
-from memorybase.conversation.view.token_estimate import estimated_tokens
+from memorybase.core.conversation.view.token_estimate import estimated_tokens
+from memorybase.core.keyword_index.analyzer import analyzer
+from memorybase.core.queries.leased_work import Claim
+from memorybase.core.services import Services
+from memorybase.core.settings import Settings
+from memorybase.core.telemetry import get_logger
 from memorybase.features.facts import usage
 from memorybase.features.facts.batch import Batch
 from memorybase.features.facts.checks import AnswerRefused, Checked, Refusal, check_answer
 from memorybase.features.facts.models import Distillation
 from memorybase.features.facts.prompt import MAX_ANSWER_TOKENS, SCHEMA, Known, messages_for
-from memorybase.keyword_index.analyzer import analyzer
-from memorybase.queries.leased_work import Claim
-from memorybase.services import Services
-from memorybase.settings import Settings
-from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
 

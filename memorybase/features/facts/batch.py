@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.conversation.view.token_estimate import estimated_tokens
+from memorybase.core.conversation.view.token_estimate import estimated_tokens
+from memorybase.core.keyword_index.analyzer import Analyzer
+from memorybase.core.messages import message_text
+from memorybase.core.models import Message
+from memorybase.core.queries import messages as message_queries
+from memorybase.core.queries import sessions, threads
 from memorybase.features.facts.models import Distillation, Fact
 from memorybase.features.facts.prompt import Known, Quoted, messages_for
 from memorybase.features.facts.queries import facts
-from memorybase.keyword_index.analyzer import Analyzer
-from memorybase.messages import message_text
-from memorybase.models import Message
-from memorybase.queries import messages as message_queries
-from memorybase.queries import sessions, threads
 
 MESSAGES = 20  # new ones in a request; half as many after each failed attempt
 CONTEXT = 4  # messages before them

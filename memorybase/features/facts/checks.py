@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from memorybase.core.keyword_index import scripts
+from memorybase.core.keyword_index.analyzer import Analyzer
+from memorybase.core.keyword_index.languages import ENGLISH, Language
 from memorybase.features.facts.prompt import MAX_FACTS, MAX_WHAT_CHARS, MAX_WHEN_CHARS, MAX_WHO_CHARS, Known, Quoted
-from memorybase.keyword_index import scripts
-from memorybase.keyword_index.analyzer import Analyzer
-from memorybase.keyword_index.languages import ENGLISH, Language
 
 MIN_SUPPORT = 0.6  # the share of a fact's words that its sources must contain: models choose some other words
 FIELDS = {"who", "what", "when", "sources", "corrects"}

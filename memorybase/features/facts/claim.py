@@ -7,19 +7,19 @@ from typing import Any
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import deadlines
-from memorybase.conversation.summarizers import chat_completions
-from memorybase.conversation.summarizers.chat_completions import EndpointUnavailable
-from memorybase.database import clock
+from memorybase.core import deadlines
+from memorybase.core.conversation.summarizers import chat_completions
+from memorybase.core.conversation.summarizers.chat_completions import EndpointUnavailable
+from memorybase.core.database import clock
+from memorybase.core.queries import leased_work
+from memorybase.core.queries.leased_work import Claim, Work
+from memorybase.core.services import Services, Task
+from memorybase.core.telemetry import get_logger
 from memorybase.features.facts import usage
 from memorybase.features.facts.batch import Batch
 from memorybase.features.facts.checks import Refusal
 from memorybase.features.facts.models import Distillation
 from memorybase.features.facts.queries import distillations
-from memorybase.queries import leased_work
-from memorybase.queries.leased_work import Claim, Work
-from memorybase.services import Services, Task
-from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
 

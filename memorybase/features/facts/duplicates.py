@@ -7,10 +7,10 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.comparison import Limits, Relation, Said, compare, covered
+from memorybase.core.comparison import Limits, Relation, Said, compare, covered
+from memorybase.core.keyword_index import scripts
+from memorybase.core.keyword_index.analyzer import Analyzer
 from memorybase.features.facts.checks import numbers_of
-from memorybase.keyword_index import scripts
-from memorybase.keyword_index.analyzer import Analyzer
 
 # Cosine of their vectors.
 REPEATED = Limits(same=0.95)

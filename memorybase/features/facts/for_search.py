@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
+from memorybase.core.ids import CallerId
+from memorybase.core.queries import caller_ids
+from memorybase.core.queries import search as search_queries
+from memorybase.core.search.request import MAX_MEMORY_BASES, SearchRequest
+from memorybase.core.services import Services
+from memorybase.core.vectors.search import has_metadata
 from memorybase.features.facts.queries import facts
 from memorybase.features.facts.recall import CANDIDATES, MAX_FACTS, FactHit, FactQuery, recall
-from memorybase.ids import CallerId
-from memorybase.queries import caller_ids
-from memorybase.queries import search as search_queries
-from memorybase.search.request import MAX_MEMORY_BASES, SearchRequest
-from memorybase.services import Services
-from memorybase.vectors.search import has_metadata
 
 
 def facts_for_search(

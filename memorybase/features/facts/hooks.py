@@ -6,18 +6,18 @@ from functools import partial
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database import clock, engine
-from memorybase.extension import Edited, Gauge, Hooks, Ingested, Pace, SessionRows, Step, WorkerThread
+from memorybase.core.database import clock, engine
+from memorybase.core.extension import Edited, Gauge, Hooks, Ingested, Pace, SessionRows, Step, WorkerThread
+from memorybase.core.queries import leased_work
+from memorybase.core.queries.memory_bases import BaseRow
+from memorybase.core.queries.sessions import SessionRow
+from memorybase.core.services import Services
 from memorybase.features.facts import claim, job, usage
 from memorybase.features.facts.for_context import FACTS
 from memorybase.features.facts.for_search import facts_for_search
 from memorybase.features.facts.models import Distillation, DistillKind, Fact
 from memorybase.features.facts.queries import distillations, facts
 from memorybase.features.facts.thread import DistillerThread
-from memorybase.queries import leased_work
-from memorybase.queries.memory_bases import BaseRow
-from memorybase.queries.sessions import SessionRow
-from memorybase.services import Services
 
 
 def _ingested(db: OrmSession, services: Services, done: Ingested) -> None:

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from memorybase.conversation.summarizers import chat_completions
-from memorybase.conversation.summarizers.chat_completions import ChatEndpoint, EndpointUnavailable
+from memorybase.core.conversation.summarizers import chat_completions
+from memorybase.core.conversation.summarizers.chat_completions import ChatEndpoint, EndpointUnavailable
+from memorybase.core.keyword_index.analyzer import analyzer
+from memorybase.core.queries import leased_work
+from memorybase.core.services import Services
 from memorybase.features.facts import batch as batches
 from memorybase.features.facts import claim as claims
 from memorybase.features.facts.ask import ask
 from memorybase.features.facts.checks import AnswerRefused, Checked
 from memorybase.features.facts.claim import MAX_ATTEMPTS
 from memorybase.features.facts.store import embed, store
-from memorybase.keyword_index.analyzer import analyzer
-from memorybase.queries import leased_work
-from memorybase.services import Services
 
 
 class Outcome(Enum):

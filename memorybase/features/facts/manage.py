@@ -11,23 +11,23 @@ from uuid import UUID
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
-from memorybase.database import clock, engine
-from memorybase.database.paging import Page, PageRequest
-from memorybase.described import CreatedAt, EndUserId, Id, MemoryBaseId, MessageId, SessionId
+from memorybase.core import errors
+from memorybase.core.database import clock, engine
+from memorybase.core.database.paging import Page, PageRequest
+from memorybase.core.described import CreatedAt, EndUserId, Id, MemoryBaseId, MessageId, SessionId
+from memorybase.core.memory_bases import preparation
+from memorybase.core.queries import preparations
+from memorybase.core.queries.ownership import not_found, require_memory_base
+from memorybase.core.read_models.views import view_of
+from memorybase.core.services import Services
+from memorybase.core.telemetry import get_logger
+from memorybase.core.validation import check_text
 from memorybase.features.facts import usage
 from memorybase.features.facts.claim import DISTILL
 from memorybase.features.facts.models import DistillKind, Fact
 from memorybase.features.facts.queries import facts as fact_rows
 from memorybase.features.facts.queries.facts import FactState
 from memorybase.features.facts.recall import FactHit, FactQuery, recall
-from memorybase.memory_bases import preparation
-from memorybase.queries import preparations
-from memorybase.queries.ownership import not_found, require_memory_base
-from memorybase.read_models.views import view_of
-from memorybase.services import Services
-from memorybase.telemetry import get_logger
-from memorybase.validation import check_text
 
 log = get_logger(__name__)
 

@@ -10,9 +10,9 @@ from uuid import UUID
 from sqlalchemy import BigInteger, ForeignKey, ForeignKeyConstraint, Index, LargeBinary, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, column_property, mapped_column
 
-from memorybase.models.base import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Base, Json
-from memorybase.models.leased_work import LeasedWork
-from memorybase.models.sessions import shown_id
+from memorybase.core.models.base import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Base, Json
+from memorybase.core.models.leased_work import LeasedWork
+from memorybase.core.models.sessions import shown_id
 
 
 class DistillKind(enum.StrEnum):

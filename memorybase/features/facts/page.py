@@ -13,11 +13,11 @@ from api.web.extension import MemoryTab, Pages
 from api.web.rendering import address
 from api.web.views.memory_frame import memory_page
 from api.web.visits import Visit, Visitor
-from memorybase.database.paging import PageRequest
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.read_models.memory_bases import MemoryBaseView
 from memorybase.features.facts import manage
 from memorybase.features.facts.queries.facts import FactState
 from memorybase.features.facts.recall import FactHit, FactQuery
-from memorybase.read_models.memory_bases import MemoryBaseView
 
 router = APIRouter(include_in_schema=False)
 

@@ -14,14 +14,14 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase import errors
+from memorybase.core import errors
+from memorybase.core.keyword_index.analyzer import Analyzer, analyzer
+from memorybase.core.queries import memory_bases
+from memorybase.core.services import Services
+from memorybase.core.telemetry import get_logger
+from memorybase.core.vectors.search import cut_query
 from memorybase.features.facts.models import Fact
 from memorybase.features.facts.queries import facts as fact_rows
-from memorybase.keyword_index.analyzer import Analyzer, analyzer
-from memorybase.queries import memory_bases
-from memorybase.services import Services
-from memorybase.telemetry import get_logger
-from memorybase.vectors.search import cut_query
 
 log = get_logger(__name__)
 

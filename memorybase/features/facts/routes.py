@@ -14,9 +14,9 @@ from api.key_limits import BASE_IN_PATH, Rule, end_user_in, memory_base_in
 from api.operations import operation
 from api.schemas import QUERY_BOUND, Body, Identifier, Moment, SentUuid, Stored, Until
 from api.search_schemas import FactHit
-from memorybase import caveats
-from memorybase.caveats import Caveat
-from memorybase.database.paging import Page
+from memorybase.core import caveats
+from memorybase.core.caveats import Caveat
+from memorybase.core.database.paging import Page
 from memorybase.features.facts import manage
 from memorybase.features.facts.manage import DistillationView, FactView
 from memorybase.features.facts.queries.facts import FactState

@@ -12,8 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
-from memorybase.database import clock
+from memorybase.core import errors
+from memorybase.core.database import clock
+from memorybase.core.keyword_index.analyzer import Analyzer, analyzer
+from memorybase.core.queries import leased_work, memory_bases, sessions
+from memorybase.core.queries.leased_work import Claim
+from memorybase.core.services import Services
+from memorybase.core.settings import Settings
+from memorybase.core.telemetry import get_logger
 from memorybase.features.facts import claim as claims
 from memorybase.features.facts.batch import Batch
 from memorybase.features.facts.checks import Accepted, Checked
@@ -21,12 +27,6 @@ from memorybase.features.facts.duplicates import is_duplicate, key_of, may_corre
 from memorybase.features.facts.models import Distillation, Fact, FactSource
 from memorybase.features.facts.prompt import Known
 from memorybase.features.facts.queries import facts as fact_rows
-from memorybase.keyword_index.analyzer import Analyzer, analyzer
-from memorybase.queries import leased_work, memory_bases, sessions
-from memorybase.queries.leased_work import Claim
-from memorybase.services import Services
-from memorybase.settings import Settings
-from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
 

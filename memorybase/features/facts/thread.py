@@ -9,12 +9,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from memorybase import deadlines, telemetry
-from memorybase.circuit import Circuit
-from memorybase.conversation.summarizers.chat_completions import ChatEndpoint
+from memorybase.core import deadlines, telemetry
+from memorybase.core.circuit import Circuit
+from memorybase.core.conversation.summarizers.chat_completions import ChatEndpoint
+from memorybase.core.services import Services
 from memorybase.features.facts.ask import endpoint_of
 from memorybase.features.facts.job import Outcome, distil_next
-from memorybase.services import Services
 
 FAILURES = 3  # in a row, until the thread pauses
 LONGEST_PAUSE_SECONDS = 600.0

@@ -14,10 +14,10 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database import clock
+from memorybase.core.database import clock
+from memorybase.core.services import Services
+from memorybase.core.settings import Settings
 from memorybase.features.facts.queries import facts as fact_rows
-from memorybase.services import Services
-from memorybase.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

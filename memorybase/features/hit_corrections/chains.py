@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from memorybase.core.search.corrections import Kind
 from memorybase.features.hit_corrections.statements import PAST, Statement, Value
 from memorybase.features.hit_corrections.values import is_same
-from memorybase.search.corrections import Kind
 
 
 class Known(NamedTuple):

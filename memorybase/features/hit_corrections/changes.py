@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from memorybase.comparison import NAMES, VALUES, VALUES_WITHOUT_UNIT, Limits
+from memorybase.core.comparison import NAMES, VALUES, VALUES_WITHOUT_UNIT, Limits
+from memorybase.core.search.corrections import Kind
 from memorybase.features.hit_corrections import chains
 from memorybase.features.hit_corrections.chains import Known
 from memorybase.features.hit_corrections.statements import (
@@ -13,7 +14,6 @@ from memorybase.features.hit_corrections.statements import (
     Value,
 )
 from memorybase.features.hit_corrections.values import is_same
-from memorybase.search.corrections import Kind
 
 
 class Change(NamedTuple):

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from memorybase.core.keyword_index.analyzer import Analyzer
+from memorybase.core.keyword_index.languages import ENGLISH
 from memorybase.features.hit_corrections.statements import clauses, prose_sentences
-from memorybase.keyword_index.analyzer import Analyzer
-from memorybase.keyword_index.languages import ENGLISH
 
 # Shares of the question's terms that the clause has. A denial repeats what it denies, a claim often names only a part.
 DENIED_SHARE = 0.6

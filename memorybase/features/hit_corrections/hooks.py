@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memorybase.extension import Hooks
+from memorybase.core.extension import Hooks
 from memorybase.features.hit_corrections import marking
 
 HOOKS = Hooks(before_search=marking.comparison)

@@ -13,23 +13,23 @@ import numpy as np
 import structlog
 from cachetools import LRUCache, cached
 
-from memorybase import errors, tracing
-from memorybase.embedding.endpoint import PREFIX as AT_AN_ENDPOINT
-from memorybase.embedding.probe import PAIRS
-from memorybase.extension import Comparison
+from memorybase.core import errors, tracing
+from memorybase.core.embedding.endpoint import PREFIX as AT_AN_ENDPOINT
+from memorybase.core.embedding.probe import PAIRS
+from memorybase.core.extension import Comparison
+from memorybase.core.keyword_index.analyzer import analyzer
+from memorybase.core.messages import message_text
+from memorybase.core.queries.search import Target
+from memorybase.core.search.candidates import Candidate
+from memorybase.core.search.hits import CorrectionOf, Hit
+from memorybase.core.search.query_parser import Question
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.services import Services
 from memorybase.features.hit_corrections import pairs
 from memorybase.features.hit_corrections.pairs import COMPARED, Correction, Said, Sought
-from memorybase.keyword_index.analyzer import analyzer
-from memorybase.messages import message_text
-from memorybase.queries.search import Target
-from memorybase.search.candidates import Candidate
-from memorybase.search.hits import CorrectionOf, Hit
-from memorybase.search.query_parser import Question
-from memorybase.search.request import SearchRequest
-from memorybase.services import Services
 
 if TYPE_CHECKING:
-    from memorybase.embedding import Embedder
+    from memorybase.core.embedding import Embedder
 
 log = structlog.get_logger()
 

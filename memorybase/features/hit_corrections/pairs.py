@@ -13,7 +13,10 @@ from datetime import datetime
 from itertools import permutations
 from typing import Literal, NamedTuple
 
-from memorybase.comparison import DENIALS, VALUES
+from memorybase.core.comparison import DENIALS, VALUES
+from memorybase.core.keyword_index.analyzer import Analyzer
+from memorybase.core.keyword_index.languages import ENGLISH
+from memorybase.core.search.corrections import Kind
 from memorybase.features.hit_corrections import chains
 from memorybase.features.hit_corrections.chains import Known, Link
 from memorybase.features.hit_corrections.changes import change
@@ -29,9 +32,6 @@ from memorybase.features.hit_corrections.replacements import (
 )
 from memorybase.features.hit_corrections.statements import Statement, Value, is_about_another, statements
 from memorybase.features.hit_corrections.values import is_same
-from memorybase.keyword_index.analyzer import Analyzer
-from memorybase.keyword_index.languages import ENGLISH
-from memorybase.search.corrections import Kind
 
 Likeness = Callable[[str, str], float]
 

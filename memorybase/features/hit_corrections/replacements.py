@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memorybase.comparison import SENTENCES
+from memorybase.core.comparison import SENTENCES
+from memorybase.core.keyword_index.analyzer import Analyzer
+from memorybase.core.keyword_index.languages import ENGLISH
 from memorybase.features.hit_corrections.statements import PAST, READ_CHARS, Terms, asserts, plain, prose_sentences
-from memorybase.keyword_index.analyzer import Analyzer
-from memorybase.keyword_index.languages import ENGLISH
 
 REPLACEMENT_CHARS = 160  # a longer one says more than one thing
 SENTENCES_PER_MESSAGE = 2

@@ -13,12 +13,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from memorybase.core.keyword_index.analyzer import Analyzer
+from memorybase.core.keyword_index.languages import ENGLISH, Language
+from memorybase.core.keyword_index.scripts import normal
+from memorybase.core.search.corrections import Kind
+from memorybase.core.search.passages import Span, sentences
 from memorybase.features.hit_corrections.values import is_cut_date, values_in
-from memorybase.keyword_index.analyzer import Analyzer
-from memorybase.keyword_index.languages import ENGLISH, Language
-from memorybase.keyword_index.scripts import normal
-from memorybase.search.corrections import Kind
-from memorybase.search.passages import Span, sentences
 
 Terms = Callable[[str], Collection[str]]
 

@@ -10,9 +10,9 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
-from memorybase.keyword_index.languages import ENGLISH, LANGUAGES, Language
-from memorybase.keyword_index.languages.definition import MARKS, YEAR, one_of
-from memorybase.search.corrections import Kind
+from memorybase.core.keyword_index.languages import ENGLISH, LANGUAGES, Language
+from memorybase.core.keyword_index.languages.definition import MARKS, YEAR, one_of
+from memorybase.core.search.corrections import Kind
 
 
 class Found(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from memorybase.embedding.prompts import NO_PROMPTS, Prompts
-from memorybase.embedding.source import CARD_FILE
+from memorybase.core.embedding.prompts import NO_PROMPTS, Prompts
+from memorybase.core.embedding.source import CARD_FILE
 
 MAX_CARD_BYTES = 1_000_000
 E5_PREFIXES = Prompts("query: ", "passage: ")

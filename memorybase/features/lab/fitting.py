@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.search import scoring
+from memorybase.core.search import scoring
 
 Floats = NDArray[np.float64]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memorybase.extension import Hooks
+from memorybase.core.extension import Hooks
 from memorybase.features.lab import models  # noqa: F401
 
 HOOKS = Hooks()

@@ -14,20 +14,20 @@ from uuid import UUID, uuid4
 
 from pydantic import Field
 
-from memorybase import errors
-from memorybase.database import clock, engine
-from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
-from memorybase.described import FlowId, Id, MessageId
+from memorybase.core import errors
+from memorybase.core.database import clock, engine
+from memorybase.core.database.paging import AnyRow, Page, PageRequest, page_of
+from memorybase.core.described import FlowId, Id, MessageId
+from memorybase.core.ids import CallerId
+from memorybase.core.messages import check_json
+from memorybase.core.models import Message
+from memorybase.core.queries import caller_ids
+from memorybase.core.queries.ownership import check_flow, not_found, require, require_memory_base
+from memorybase.core.read_models.views import view_of
+from memorybase.core.services import Services
+from memorybase.core.validation import check_text
+from memorybase.core.vectors.search import cut_query
 from memorybase.features.lab import queries
-from memorybase.ids import CallerId
-from memorybase.messages import check_json
-from memorybase.models import Message
-from memorybase.queries import caller_ids
-from memorybase.queries.ownership import check_flow, not_found, require, require_memory_base
-from memorybase.read_models.views import view_of
-from memorybase.services import Services
-from memorybase.validation import check_text
-from memorybase.vectors.search import cut_query
 
 MAX_SETTINGS_CHARS = 8_000  # as JSON
 MAX_EXPORTED = 50_000  # labels of one flow

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.embedding import Embedder
-from memorybase.embedding.chunking import Chunker
+from memorybase.core.embedding import Embedder
+from memorybase.core.embedding.chunking import Chunker
 from memorybase.features.lab.metrics import TOP, Judged, judge, paired_difference
 from memorybase.features.lab.model_data import Conversation
 from memorybase.features.lab.questions import Question

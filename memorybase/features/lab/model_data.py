@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memorybase import errors
+from memorybase.core import errors
+from memorybase.core.import_export.conversation_files import read_runs
+from memorybase.core.messages import message_text
 from memorybase.features.lab.questions import PROBLEMS_NAMED, Question, problems_found, read_questions
-from memorybase.import_export.conversation_files import read_runs
-from memorybase.messages import message_text
 
 LOCOMO_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 COUNTED_ROLES = frozenset({"user", "assistant"})

@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from memorybase.models.base import ID_LENGTH, Base, Json
+from memorybase.core.models.base import ID_LENGTH, Base, Json
 
 
 class SearchLabel(Base):

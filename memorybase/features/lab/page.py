@@ -13,10 +13,10 @@ from fastapi.responses import Response
 from api.web.extension import Pages, ResultForm
 from api.web.playground.asked import Asked
 from api.web.visits import Visitor
-from memorybase import errors
+from memorybase.core import errors
+from memorybase.core.ids import CallerId
+from memorybase.core.services import Services
 from memorybase.features.lab import labels
-from memorybase.ids import CallerId
-from memorybase.services import Services
 
 TEMPLATE = "playground_label.html"
 

@@ -10,10 +10,10 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database.paging import AnyRow, Found, Keyset, Listing, PageRequest, given
-from memorybase.database.upsert import core, insert, rows_affected
+from memorybase.core.database.paging import AnyRow, Found, Keyset, Listing, PageRequest, given
+from memorybase.core.database.upsert import core, insert, rows_affected
+from memorybase.core.models import ApiKey, Message
 from memorybase.features.lab.models import SearchLabel
-from memorybase.models import ApiKey, Message
 
 Label = SearchLabel
 

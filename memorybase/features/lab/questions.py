@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from memorybase import errors
-from memorybase.models import ID_LENGTH
+from memorybase.core import errors
+from memorybase.core.models import ID_LENGTH
 
 MAX_QUESTIONS = 10_000
 MAX_QUESTION_CHARS = 8_000  # the default limit of a search

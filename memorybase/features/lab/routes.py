@@ -13,9 +13,9 @@ from api.extension import Routes
 from api.key_limits import FLOW_IN_QUERY, Asked, Rule, flow_in, memory_base_in
 from api.operations import operation
 from api.schemas import QUERY_BOUND, Body, Identifier, SentUuid, Stored
-from memorybase import ids
-from memorybase.calls import Effect
-from memorybase.database.paging import Page
+from memorybase.core import ids
+from memorybase.core.calls import Effect
+from memorybase.core.database.paging import Page
 from memorybase.features.lab import labels, queries
 from memorybase.features.lab.labels import LabelView, Mark
 

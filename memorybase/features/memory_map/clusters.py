@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.keyword_index.analyzer import analyzer
+from memorybase.core.keyword_index.analyzer import analyzer
 
 MAX_CLUSTERS = 8  # as many colors as people distinguish
 LABEL_WORDS = 3

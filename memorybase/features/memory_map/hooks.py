@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from memorybase.extension import Hooks, Step
+from memorybase.core.extension import Hooks, Step
+from memorybase.core.queries import leased_work
 from memorybase.features.memory_map import job
-from memorybase.queries import leased_work
 
 HOOKS = Hooks(
     limits=partial(leased_work.limits, job.WORK),

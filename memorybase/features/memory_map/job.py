@@ -17,19 +17,19 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase import deadlines, errors
-from memorybase.database import clock
+from memorybase.core import deadlines, errors
+from memorybase.core.database import clock
+from memorybase.core.models import Generation
+from memorybase.core.queries import leased_work, memory_bases
+from memorybase.core.queries.leased_work import Claim, Work
+from memorybase.core.services import Services, Task
+from memorybase.core.telemetry import get_logger
+from memorybase.core.vectors.chunk_ids import chunk_id
+from memorybase.core.vectors.store import READ_BATCH, CollectionRef, batches
 from memorybase.features.memory_map import clusters, projection, queries
 from memorybase.features.memory_map.models import MemoryMap
 from memorybase.features.memory_map.projection import Projection
 from memorybase.features.memory_map.queries import Entry
-from memorybase.models import Generation
-from memorybase.queries import leased_work, memory_bases
-from memorybase.queries.leased_work import Claim, Work
-from memorybase.services import Services, Task
-from memorybase.telemetry import get_logger
-from memorybase.vectors.chunk_ids import chunk_id
-from memorybase.vectors.store import READ_BATCH, CollectionRef, batches
 
 MAP = Task("memorybase.map", "memory_base_id")
 MAX_POINTS = 5_000

@@ -8,8 +8,8 @@ from uuid import UUID
 from sqlalchemy import BigInteger, ForeignKey, ForeignKeyConstraint, Index, LargeBinary, SmallInteger, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from memorybase.models.base import Base
-from memorybase.models.leased_work import LeasedWork
+from memorybase.core.models.base import Base
+from memorybase.core.models.leased_work import LeasedWork
 
 
 class MemoryMap(LeasedWork, Base):

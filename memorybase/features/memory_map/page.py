@@ -13,13 +13,13 @@ from api.web.extension import MemoryTab, Pages
 from api.web.rendering import address
 from api.web.views.memory_frame import memory_page
 from api.web.visits import Visit, Visitor
-from memorybase import errors
+from memorybase.core import errors
+from memorybase.core.read_models import memory_bases, titles
+from memorybase.core.read_models.memory_bases import MemoryBaseView
+from memorybase.core.search import search
+from memorybase.core.search.request import SearchRequest
 from memorybase.features.memory_map import page_data, read
 from memorybase.features.memory_map.read import MapState
-from memorybase.read_models import memory_bases, titles
-from memorybase.read_models.memory_bases import MemoryBaseView
-from memorybase.search import search
-from memorybase.search.request import SearchRequest
 
 router = APIRouter(include_in_schema=False, prefix="/memories/{memory_id}/map")
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from api.web.rendering import speaker
-from memorybase import errors
+from memorybase.core import errors
 from memorybase.features.memory_map.read import MapPointView, MapView
 
 Key = TypeVar("Key", bound=Hashable)

@@ -11,10 +11,10 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 from sqlalchemy.orm import undefer
 
-from memorybase.database import batches
-from memorybase.database.upsert import core, insert
+from memorybase.core.database import batches
+from memorybase.core.database.upsert import core, insert
+from memorybase.core.models import LedgerEntry, MemoryBase, Message, SessionProgress
 from memorybase.features.memory_map.models import MapPoint, MemoryMap
-from memorybase.models import LedgerEntry, MemoryBase, Message, SessionProgress
 
 _Progress = SessionProgress
 # The maps that workers compute.

@@ -13,21 +13,21 @@ from uuid import UUID
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
-from memorybase.database import clock
-from memorybase.described import MemoryBaseId, MessageId, SessionId, SpeakerRole, WrittenAt
-from memorybase.embedding.compatibility import check_searchable
+from memorybase.core import errors
+from memorybase.core.database import clock
+from memorybase.core.described import MemoryBaseId, MessageId, SessionId, SpeakerRole, WrittenAt
+from memorybase.core.embedding.compatibility import check_searchable
+from memorybase.core.messages import message_text
+from memorybase.core.models import Generation, MemoryBase
+from memorybase.core.queries import leased_work, memory_bases
+from memorybase.core.queries.ownership import require_memory_base
+from memorybase.core.read_models.views import view_of
+from memorybase.core.services import Services
+from memorybase.core.validation import check_text
+from memorybase.core.vectors.search import check_bound, cut_query
 from memorybase.features.memory_map import clusters, job, queries
 from memorybase.features.memory_map.models import MemoryMap
 from memorybase.features.memory_map.projection import Projection
-from memorybase.messages import message_text
-from memorybase.models import Generation, MemoryBase
-from memorybase.queries import leased_work, memory_bases
-from memorybase.queries.ownership import require_memory_base
-from memorybase.read_models.views import view_of
-from memorybase.services import Services
-from memorybase.validation import check_text
-from memorybase.vectors.search import check_bound, cut_query
 
 LABEL_MESSAGES = 40  # of each cluster, nearest to its middle
 MAX_LISTED = 200

@@ -9,7 +9,7 @@
 
 Each quota has a counter: a row for each window, or one row for what is stored. What is stored is charged in its own
 transaction, so both are committed or neither. Without a quota nothing is done. Who is charged is in
-memorybase/callers.py. Docs: docs/decisions/README.md#0125.
+memorybase/core/callers.py. Docs: docs/decisions/README.md#0125.
 """
 
 from __future__ import annotations

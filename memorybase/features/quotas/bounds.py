@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from typing import Literal, get_args
 from uuid import UUID
 
-from memorybase.callers import Caller
+from memorybase.core.callers import Caller
+from memorybase.core.settings import QuotaName
 from memorybase.features.quotas.queries import NO_WINDOW
-from memorybase.settings import QuotaName
 
 Whose = Literal["user", "key"]
 

@@ -9,15 +9,15 @@ from typing import Any
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors, metrics
-from memorybase.callers import Caller, CountFirst
-from memorybase.database import clock, engine
-from memorybase.extension import Charge
+from memorybase.core import errors, metrics
+from memorybase.core.callers import Caller, CountFirst
+from memorybase.core.database import clock, engine
+from memorybase.core.extension import Charge
+from memorybase.core.services import Services
+from memorybase.core.settings import QuotaName
+from memorybase.core.telemetry import get_logger
 from memorybase.features.quotas import counting, queries
 from memorybase.features.quotas.bounds import Bound, bounds_of, window_of
-from memorybase.services import Services
-from memorybase.settings import QuotaName
-from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
 

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from memorybase import errors
 from memorybase.cli.doctor import Check, DoctorContext
 from memorybase.cli.extension import Commands
 from memorybase.cli.keys import local_user, parsed_id, recorded
 from memorybase.cli.options import DataDirOption, print_table
+from memorybase.core import errors
 
 KeyOption = Annotated[str, typer.Option("--key", help="The id of a key, from `keys list`. (default: the user)")]
 UNLIMITED = "default"
@@ -78,7 +78,7 @@ def _number(name: str, value: str) -> int | None:
 
 
 def _check(context: DoctorContext) -> str:
-    from memorybase.database import clock
+    from memorybase.core.database import clock
     from memorybase.features.quotas import usage
 
     _ = context.database_url

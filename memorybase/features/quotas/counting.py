@@ -8,12 +8,12 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database import clock
-from memorybase.database.due import change_if_due
+from memorybase.core.database import clock
+from memorybase.core.database.due import change_if_due
+from memorybase.core.services import Services
 from memorybase.features.quotas import queries
 from memorybase.features.quotas.bounds import Bound
 from memorybase.features.quotas.queries import Due
-from memorybase.services import Services
 
 RECOUNT_EVERY = timedelta(minutes=1)
 SUBJECTS = 100  # of one pass

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from memorybase.extension import Hooks, Pace, Step
+from memorybase.core.extension import Hooks, Pace, Step
+from memorybase.core.queries.timestamps import NOW, Limit
 from memorybase.features.quotas import charges, counting, usage
 from memorybase.features.quotas.models import QuotaCounter
-from memorybase.queries.timestamps import NOW, Limit
 
 HOOKS = Hooks(
     charge_messages=charges.charge_messages,

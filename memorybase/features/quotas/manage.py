@@ -7,13 +7,13 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
+from memorybase.core import errors
+from memorybase.core.models import ApiKey
+from memorybase.core.queries.ownership import not_found
+from memorybase.core.services import Services
+from memorybase.core.settings import MAX_QUOTA
 from memorybase.features.quotas import queries
 from memorybase.features.quotas.bounds import NAMES, WINDOWS
-from memorybase.models import ApiKey
-from memorybase.queries.ownership import not_found
-from memorybase.services import Services
-from memorybase.settings import MAX_QUOTA
 
 Changes = Mapping[str, int | None]
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from memorybase.models.base import ID_LENGTH, Base
+from memorybase.core.models.base import ID_LENGTH, Base
 
 
 class QuotaCounter(Base):

@@ -11,13 +11,13 @@ from fastapi.responses import Response
 from api.web.calls import without_content
 from api.web.extension import Pages, ProblemPage
 from api.web.visits import Visit, Visitor
-from memorybase import errors
-from memorybase.auth import api_keys
+from memorybase.core import errors
+from memorybase.core.auth import api_keys
+from memorybase.core.operations.problems import ProblemKind
+from memorybase.core.services import Services
+from memorybase.core.settings import MAX_QUOTA, QuotaName
 from memorybase.features.quotas import manage, usage
 from memorybase.features.quotas.usage import QuotaUsage
-from memorybase.operations.problems import ProblemKind
-from memorybase.services import Services
-from memorybase.settings import MAX_QUOTA, QuotaName
 
 router = APIRouter(include_in_schema=False)
 

@@ -11,10 +11,10 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database import engine, records
-from memorybase.database.upsert import core, insert, insert_if_absent, insert_into, rows_affected
+from memorybase.core.database import engine, records
+from memorybase.core.database.upsert import core, insert, insert_if_absent, insert_into, rows_affected
+from memorybase.core.models import ApiKey, Chat, ChatRecord, Flow, Message, Run, Session, User
 from memorybase.features.quotas.models import QuotaCounter, QuotaEndUser
-from memorybase.models import ApiKey, Chat, ChatRecord, Flow, Message, Run, Session, User
 
 NO_WINDOW = datetime(1970, 1, 1, tzinfo=UTC)  # of the quotas of what is stored
 

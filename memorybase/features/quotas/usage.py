@@ -10,17 +10,17 @@ from uuid import UUID
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.callers import Caller, caller_of, limits_of
-from memorybase.database import clock
+from memorybase.core.callers import Caller, caller_of, limits_of
+from memorybase.core.database import clock
+from memorybase.core.operations import stack_parts
+from memorybase.core.operations.problems import Fix, FixAction, Problem, ProblemKind
+from memorybase.core.queries import credentials
+from memorybase.core.queries.ownership import not_found
+from memorybase.core.services import Services
+from memorybase.core.settings import QuotaName, Settings
 from memorybase.features.quotas import counting, queries
 from memorybase.features.quotas.bounds import NAMES, Bound, Whose, bounds_of, window_of
 from memorybase.features.quotas.charges import FREED_BY
-from memorybase.operations import stack_parts
-from memorybase.operations.problems import Fix, FixAction, Problem, ProblemKind
-from memorybase.queries import credentials
-from memorybase.queries.ownership import not_found
-from memorybase.services import Services
-from memorybase.settings import QuotaName, Settings
 
 
 @dataclass(frozen=True, slots=True)

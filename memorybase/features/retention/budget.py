@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from memorybase import errors
-from memorybase.telemetry import get_logger
+from memorybase.core import errors
+from memorybase.core.telemetry import get_logger
 
 log = get_logger(__name__)
 

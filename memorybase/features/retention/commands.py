@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memorybase import errors
 from memorybase.cli.command import PrintedList, through_stack
 from memorybase.cli.extension import Commands
+from memorybase.core import errors
 
 if TYPE_CHECKING:
     from memorybase_client import Client, models

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from memorybase.database.due import change_if_due
+from memorybase.core.database.due import change_if_due
+from memorybase.core.services import Services
 from memorybase.features.retention.budget import Budget, Deleted
 from memorybase.features.retention.queries import copies
-from memorybase.services import Services
 
 PAGE = 500  # messages in one transaction
 

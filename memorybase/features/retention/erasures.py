@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from memorybase.database.paging import Page, PageRequest, page_of
+from memorybase.core.database.paging import Page, PageRequest, page_of
+from memorybase.core.queries.ownership import require
+from memorybase.core.services import Services
+from memorybase.core.sessions.receipts import ErasureReceipt, subject_of, view
 from memorybase.features.retention.queries import receipts as rows
-from memorybase.queries.ownership import require
-from memorybase.services import Services
-from memorybase.sessions.receipts import ErasureReceipt, subject_of, view
 
 
 def list_receipts(

@@ -16,16 +16,12 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import messages
-from memorybase.database import clock
-from memorybase.extension import total
-from memorybase.features.retention import passes, receipts
-from memorybase.features.retention.budget import NOTHING, Budget, Deleted
-from memorybase.features.retention.queries import expired
-from memorybase.features.retention.receipts import Subject
-from memorybase.ingestion import scheduler
-from memorybase.models import MemoryBase
-from memorybase.queries import (
+from memorybase.core import messages
+from memorybase.core.database import clock
+from memorybase.core.extension import total
+from memorybase.core.ingestion import scheduler
+from memorybase.core.models import MemoryBase
+from memorybase.core.queries import (
     cursors,
     dead_letters,
     jobs,
@@ -33,10 +29,14 @@ from memorybase.queries import (
     progress_rows,
     sessions,
 )
-from memorybase.queries.cursors import ProgressRow
-from memorybase.queries.memory_bases import BaseRow
-from memorybase.queries.sessions import SessionRow
-from memorybase.services import Services
+from memorybase.core.queries.cursors import ProgressRow
+from memorybase.core.queries.memory_bases import BaseRow
+from memorybase.core.queries.sessions import SessionRow
+from memorybase.core.services import Services
+from memorybase.features.retention import passes, receipts
+from memorybase.features.retention.budget import NOTHING, Budget, Deleted
+from memorybase.features.retention.queries import expired
+from memorybase.features.retention.receipts import Subject
 
 BASES = 20  # in one pass
 PAGE = 500  # messages of one memory base whose sessions one pass looks at, beyond those of one run

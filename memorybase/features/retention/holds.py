@@ -10,16 +10,16 @@ from uuid import UUID, uuid4
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
-from memorybase.database import clock
-from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
-from memorybase.described import Id
+from memorybase.core import errors
+from memorybase.core.database import clock
+from memorybase.core.database.paging import AnyRow, Page, PageRequest, page_of
+from memorybase.core.described import Id
+from memorybase.core.queries.ownership import check_flow, not_found, require_session
+from memorybase.core.read_models.views import view_of
+from memorybase.core.services import Services
+from memorybase.core.telemetry import get_logger
 from memorybase.features.retention.models import LegalHold
 from memorybase.features.retention.queries import holds
-from memorybase.queries.ownership import check_flow, not_found, require_session
-from memorybase.read_models.views import view_of
-from memorybase.services import Services
-from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from memorybase.extension import Hooks, Pace, Step
+from memorybase.core.extension import Hooks, Pace, Step
+from memorybase.core.models import Flow, MemoryBase, MemoryUse
+from memorybase.core.queries.expiry import MAX_RETAIN_DAYS
+from memorybase.core.queries.memory_uses import LATEST_CAPTURE
+from memorybase.core.queries.timestamps import NOW, Limit
+from memorybase.core.services import Services
 from memorybase.features.retention import copies, forgetting, passes, receipts, uses
 from memorybase.features.retention.queries import holds
-from memorybase.models import Flow, MemoryBase, MemoryUse
-from memorybase.queries.expiry import MAX_RETAIN_DAYS
-from memorybase.queries.memory_uses import LATEST_CAPTURE
-from memorybase.queries.timestamps import NOW, Limit
-from memorybase.services import Services
 
 
 def _limits(_services: Services) -> Iterator[Limit]:

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from memorybase.models.base import ID_LENGTH, NAME_LENGTH, Base
+from memorybase.core.models.base import ID_LENGTH, NAME_LENGTH, Base
 
 
 class LegalHold(Base):

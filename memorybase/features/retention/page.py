@@ -16,18 +16,18 @@ from api.web.calls import without_content
 from api.web.extension import MemoryCheck, Pages
 from api.web.rendering import address
 from api.web.visits import Visit, Visitor
-from memorybase import errors
-from memorybase.database.paging import PageRequest
+from memorybase.core import errors
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.memory_bases import manage
+from memorybase.core.models import ID_LENGTH
+from memorybase.core.queries.expiry import MAX_RETAIN_DAYS
+from memorybase.core.read_models import memory_bases, sessions, titles
+from memorybase.core.read_models.memory_bases import MemoryBaseView
+from memorybase.core.sessions import flows
+from memorybase.core.sessions.curation import MAX_REASON
+from memorybase.core.validation import check_text
 from memorybase.features.retention import erasures, holds, preview, receipts
 from memorybase.features.retention.preview import RetentionPreview
-from memorybase.memory_bases import manage
-from memorybase.models import ID_LENGTH
-from memorybase.queries.expiry import MAX_RETAIN_DAYS
-from memorybase.read_models import memory_bases, sessions, titles
-from memorybase.read_models.memory_bases import MemoryBaseView
-from memorybase.sessions import flows
-from memorybase.sessions.curation import MAX_REASON
-from memorybase.validation import check_text
 
 router = APIRouter(include_in_schema=False)
 

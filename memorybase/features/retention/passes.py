@@ -15,17 +15,12 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database import clock
-from memorybase.deletions import OfChat, OfSession
-from memorybase.extension import Edited
-from memorybase.features.retention import receipts
-from memorybase.features.retention.budget import NOTHING, Budget, Deleted
-from memorybase.features.retention.queries import expired, holds
-from memorybase.features.retention.queries import receipts as receipt_rows
-from memorybase.features.retention.receipts import COUNTED, Subject
-from memorybase.ingestion import scheduler
-from memorybase.models import Flow, Message
-from memorybase.queries import (
+from memorybase.core.database import clock
+from memorybase.core.deletions import OfChat, OfSession
+from memorybase.core.extension import Edited
+from memorybase.core.ingestion import scheduler
+from memorybase.core.models import Flow, Message
+from memorybase.core.queries import (
     chats,
     cursors,
     ledger,
@@ -35,11 +30,16 @@ from memorybase.queries import (
     restorable_messages,
     sessions,
 )
-from memorybase.queries.expiry import Expiry, expiry_of
-from memorybase.queries.memory_bases import BaseRow
-from memorybase.queries.sessions import SessionRow
-from memorybase.services import Services
-from memorybase.sessions import chat_deletion, edits, erasure
+from memorybase.core.queries.expiry import Expiry, expiry_of
+from memorybase.core.queries.memory_bases import BaseRow
+from memorybase.core.queries.sessions import SessionRow
+from memorybase.core.services import Services
+from memorybase.core.sessions import chat_deletion, edits, erasure
+from memorybase.features.retention import receipts
+from memorybase.features.retention.budget import NOTHING, Budget, Deleted
+from memorybase.features.retention.queries import expired, holds
+from memorybase.features.retention.queries import receipts as receipt_rows
+from memorybase.features.retention.receipts import COUNTED, Subject
 
 FLOWS = 20  # in one pass
 MESSAGES = 20  # in one transaction, about 0.2 s: while it runs, captures into the session wait, on SQLite all of them

@@ -10,14 +10,14 @@ from uuid import UUID
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
-from memorybase.database import clock
-from memorybase.described import FlowId
+from memorybase.core import errors
+from memorybase.core.database import clock
+from memorybase.core.described import FlowId
+from memorybase.core.models import MemoryBase
+from memorybase.core.queries.expiry import Rule, check_retain_days
+from memorybase.core.queries.ownership import check_flow, require_flow, require_memory_base
+from memorybase.core.services import Services
 from memorybase.features.retention.queries import expired
-from memorybase.models import MemoryBase
-from memorybase.queries.expiry import Rule, check_retain_days
-from memorybase.queries.ownership import check_flow, require_flow, require_memory_base
-from memorybase.services import Services
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,18 +15,18 @@ from uuid import UUID, uuid4
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import events
-from memorybase.database import clock
-from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
-from memorybase.described import FlowId, Id
-from memorybase.events import Event, EventType
+from memorybase.core import events
+from memorybase.core.database import clock
+from memorybase.core.database.paging import AnyRow, Page, PageRequest, page_of
+from memorybase.core.described import FlowId, Id
+from memorybase.core.events import Event, EventType
+from memorybase.core.models import Receipt
+from memorybase.core.queries.ownership import check_flow
+from memorybase.core.read_models.views import view_of
+from memorybase.core.services import Services
+from memorybase.core.telemetry import get_logger
 from memorybase.features.retention.queries import receipts as rows
 from memorybase.features.retention.queries.receipts import PassRule
-from memorybase.models import Receipt
-from memorybase.queries.ownership import check_flow
-from memorybase.read_models.views import view_of
-from memorybase.services import Services
-from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
 

@@ -12,13 +12,13 @@ from api.deps import Admin, EndUserFilter, FlowFilter, PageDep, Reader, Services
 from api.extension import Routes
 from api.locations import location
 from api.schemas import Body, Identifier, Reason, RetainDays, SentUuid
-from memorybase import ids
-from memorybase.database.paging import Page
+from memorybase.core import ids
+from memorybase.core.database.paging import Page
+from memorybase.core.sessions.receipts import ErasureReceipt
 from memorybase.features.retention import erasures, holds, preview, receipts
 from memorybase.features.retention.holds import HoldView
 from memorybase.features.retention.preview import RetentionPreviews
 from memorybase.features.retention.receipts import RetentionPassView
-from memorybase.sessions.receipts import ErasureReceipt
 
 router = keyed_router("retention")
 ROUTES = Routes(

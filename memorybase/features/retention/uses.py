@@ -10,16 +10,16 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database import clock
+from memorybase.core.database import clock
+from memorybase.core.queries import memory_uses
+from memorybase.core.queries.memory_uses import LATEST_CAPTURE
+from memorybase.core.services import Services
 from memorybase.features.retention import receipts
 from memorybase.features.retention.budget import NOTHING, Budget, Deleted
 from memorybase.features.retention.queries import holds, uses
 from memorybase.features.retention.queries import receipts as receipt_rows
 from memorybase.features.retention.queries.uses import DueUse, OldUse
 from memorybase.features.retention.receipts import Subject
-from memorybase.queries import memory_uses
-from memorybase.queries.memory_uses import LATEST_CAPTURE
-from memorybase.services import Services
 
 PAGE = 200  # uses in one transaction: each may hold a whole prompt, and on SQLite all other writers wait
 RECEIPT = timedelta(hours=1)  # what goes in this time is one receipt for each flow: a sweep finds a few uses each time

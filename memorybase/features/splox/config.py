@@ -8,15 +8,15 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_validator
 
-from memorybase.conversation.view.build import ViewOptions
-from memorybase.conversation.view.clearing import ToolResultClearing
-from memorybase.conversation.view.limits import Cut, Limits, Strategy, TrimThreshold
-from memorybase.conversation.view.records import Record
-from memorybase.errors import InvalidRequest
+from memorybase.core.conversation.view.build import ViewOptions
+from memorybase.core.conversation.view.clearing import ToolResultClearing
+from memorybase.core.conversation.view.limits import Cut, Limits, Strategy, TrimThreshold
+from memorybase.core.conversation.view.records import Record
+from memorybase.core.errors import InvalidRequest
+from memorybase.core.messages import not_blank, storable
+from memorybase.core.models import NAME_LENGTH
+from memorybase.core.validation import Sent
 from memorybase.features.splox.templates import MAX_TEMPLATE_CHARS, check_template
-from memorybase.messages import not_blank, storable
-from memorybase.models import NAME_LENGTH
-from memorybase.validation import Sent
 
 SUMMARIZE_PROMPT = "Summarize the key points of the removed messages, preserving important context and decisions made."
 MAX_MESSAGES = 10_000  # of any limit; a view reads no more

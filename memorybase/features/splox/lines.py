@@ -12,16 +12,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
-from memorybase import errors
-from memorybase.extension import Lines
+from memorybase.core import errors
+from memorybase.core.extension import Lines
+from memorybase.core.ids import CallerId
+from memorybase.core.import_export.lines import PAGE, Item, Line, MessageTally, pages
+from memorybase.core.models import ID_LENGTH, Chat, ChatMemory, Flow
+from memorybase.core.services import Services
 from memorybase.features.splox import queries
 from memorybase.features.splox.config import ChatMemoryConfig
 from memorybase.features.splox.memories import ChatSelector, MemoryKey, config_of, put_memory, require_memory
 from memorybase.features.splox.message_log import ChatMessageView, message_view, post_messages
-from memorybase.ids import CallerId
-from memorybase.import_export.lines import PAGE, Item, Line, MessageTally, pages
-from memorybase.models import ID_LENGTH, Chat, ChatMemory, Flow
-from memorybase.services import Services
 
 KINDS = ("chat_memories", "chats", "chat_messages")  # counted in the last line
 

@@ -10,22 +10,22 @@ from uuid import UUID, uuid4
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import deletions, errors
-from memorybase.database import clock
-from memorybase.database.paging import Page, PageRequest, page_of
-from memorybase.deletions import OfNode
-from memorybase.described import CounterName, CreatedAt, EndUserId, FlowId, Id, NodeId, UpdatedAt
+from memorybase.core import deletions, errors
+from memorybase.core.database import clock
+from memorybase.core.database.paging import Page, PageRequest, page_of
+from memorybase.core.deletions import OfNode
+from memorybase.core.described import CounterName, CreatedAt, EndUserId, FlowId, Id, NodeId, UpdatedAt
+from memorybase.core.messages import check_json
+from memorybase.core.models import ID_LENGTH, ChatMemory
+from memorybase.core.queries import memory_uses
+from memorybase.core.queries.ownership import require, require_flow
+from memorybase.core.read_models.views import view_of
+from memorybase.core.services import Services
+from memorybase.core.telemetry import get_logger
+from memorybase.core.validation import check_text
 from memorybase.features.splox import queries
 from memorybase.features.splox.config import ChatMemoryConfig, StoredConfig
 from memorybase.features.splox.templates import render
-from memorybase.messages import check_json
-from memorybase.models import ID_LENGTH, ChatMemory
-from memorybase.queries import memory_uses
-from memorybase.queries.ownership import require, require_flow
-from memorybase.read_models.views import view_of
-from memorybase.services import Services
-from memorybase.telemetry import get_logger
-from memorybase.validation import check_text
 
 log = get_logger(__name__)
 

@@ -12,17 +12,26 @@ from uuid import UUID, uuid4, uuid5
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import deletions, errors, messages
-from memorybase.callers import Caller, charge_messages, charged
-from memorybase.conversation.view.files import FileRef
-from memorybase.conversation.view.records import Record, call_ids
-from memorybase.conversation.view.token_counters import counter_for
-from memorybase.conversation.view.tokens import ESTIMATE, stored_counter
-from memorybase.database import clock
-from memorybase.database.paging import MAX_INTEGER, MAX_SIZE, MAX_SKIP
-from memorybase.deletions import OfChat
-from memorybase.described import Content, CounterName, CreatedAt, ExternalId, Id, Metadata, Seq, SpeakerRole
-from memorybase.extension import Charge
+from memorybase.core import deletions, errors, messages
+from memorybase.core.callers import Caller, charge_messages, charged
+from memorybase.core.conversation.view.files import FileRef
+from memorybase.core.conversation.view.records import Record, call_ids
+from memorybase.core.conversation.view.token_counters import counter_for
+from memorybase.core.conversation.view.tokens import ESTIMATE, stored_counter
+from memorybase.core.database import clock
+from memorybase.core.database.paging import MAX_INTEGER, MAX_SIZE, MAX_SKIP
+from memorybase.core.deletions import OfChat
+from memorybase.core.described import Content, CounterName, CreatedAt, ExternalId, Id, Metadata, Seq, SpeakerRole
+from memorybase.core.extension import Charge
+from memorybase.core.ids import CallerId
+from memorybase.core.messages import NewMessage
+from memorybase.core.models import Chat, ChatMemory, ChatRecord
+from memorybase.core.queries import chats
+from memorybase.core.queries.chats import DeletedRecord
+from memorybase.core.queries.ownership import not_found
+from memorybase.core.read_models.views import view_of
+from memorybase.core.services import Services
+from memorybase.core.sessions import chat_deletion
 from memorybase.features.splox import queries
 from memorybase.features.splox.config import ChatMemoryConfig
 from memorybase.features.splox.memories import (
@@ -34,15 +43,6 @@ from memorybase.features.splox.memories import (
 )
 from memorybase.features.splox.templates import render
 from memorybase.features.splox.views import message_fields, read_view, store_cut
-from memorybase.ids import CallerId
-from memorybase.messages import NewMessage
-from memorybase.models import Chat, ChatMemory, ChatRecord
-from memorybase.queries import chats
-from memorybase.queries.chats import DeletedRecord
-from memorybase.queries.ownership import not_found
-from memorybase.read_models.views import view_of
-from memorybase.services import Services
-from memorybase.sessions import chat_deletion
 
 DeletedRole = Literal["user", "assistant"]
 DeleteMode = Literal["latest_request", "all"]

@@ -18,18 +18,18 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
-from memorybase.conversation.summarizers.llm import Summarizer
-from memorybase.conversation.view.build import View
-from memorybase.conversation.view.rendering import Align, Format
-from memorybase.errors import InvalidRequest
+from memorybase.core.conversation.summarizers.llm import Summarizer
+from memorybase.core.conversation.view.build import View
+from memorybase.core.conversation.view.rendering import Align, Format
+from memorybase.core.errors import InvalidRequest
+from memorybase.core.ids import CallerId
+from memorybase.core.services import Services
 from memorybase.features.splox import message_log, summaries, views
 from memorybase.features.splox.config import ChatMemoryConfig
 from memorybase.features.splox.memories import ChatSelector, MemoryKey, chat_id_of, put_memory
 from memorybase.features.splox.message_log import ChatPage, Deleted, DeletedRole, DeleteMode, Posted
 from memorybase.features.splox.templates import check_template, render
 from memorybase.features.splox.views import Trimmed
-from memorybase.ids import CallerId
-from memorybase.services import Services
 
 Variables = Mapping[str, Any]
 

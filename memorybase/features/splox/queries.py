@@ -1,5 +1,5 @@
 """Statements of chat memories: their configurations, their chats, and the pages of a log. What the core does with chats
-(erasures, recorded uses) is in memorybase/queries/chats.py."""
+(erasures, recorded uses) is in memorybase/core/queries/chats.py."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database import batches
-from memorybase.database.paging import Found, Keyset, Listing, PageRequest, given
-from memorybase.database.upsert import insert, rows_affected
-from memorybase.models import Chat, ChatMemory, ChatRecord, Flow
-from memorybase.queries.chats import lock_chat
-from memorybase.queries.joins import own_flow
+from memorybase.core.database import batches
+from memorybase.core.database.paging import Found, Keyset, Listing, PageRequest, given
+from memorybase.core.database.upsert import insert, rows_affected
+from memorybase.core.models import Chat, ChatMemory, ChatRecord, Flow
+from memorybase.core.queries.chats import lock_chat
+from memorybase.core.queries.joins import own_flow
 
 _MEMORIES = Listing(sa.select(ChatMemory), Keyset("chat-memories", (ChatMemory.created_at, ChatMemory.id)))
 _CHATS = Listing(sa.select(Chat), Keyset("chats", (Chat.created_at, Chat.id)))

@@ -17,11 +17,11 @@ from api.key_limits import FLOW_IN_PATH, Rule, chat_in, end_user_in, flow_in, kn
 from api.locations import location
 from api.operations import operation
 from api.schemas import CONFLICT, Body, GivenChat, Identifier, ModelName, SentMessages, Stored, ViewAnswer
-from memorybase import ids
-from memorybase.auth.api_keys import Principal
-from memorybase.calls import Effect
-from memorybase.conversation.view.rendering import Align, Format
-from memorybase.database.paging import MAX_SIZE, MAX_SKIP, Page
+from memorybase.core import ids
+from memorybase.core.auth.api_keys import Principal
+from memorybase.core.calls import Effect
+from memorybase.core.conversation.view.rendering import Align, Format
+from memorybase.core.database.paging import MAX_SIZE, MAX_SKIP, Page
 from memorybase.features.splox import lines, memories, message_log, summaries, views
 from memorybase.features.splox.config import MAX_MESSAGES, ChatMemoryConfig
 from memorybase.features.splox.memories import ChatMemoryView, ChatSelector, ChatView, MemoryKey

@@ -14,13 +14,17 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import deadlines, errors
-from memorybase.conversation.summarizers import job
-from memorybase.conversation.summarizers.job import Folded, Plan, Summaries
-from memorybase.conversation.summarizers.llm import Summarizer, summarizer_named
-from memorybase.conversation.view.records import Record
-from memorybase.conversation.view.token_counters import counter_for
-from memorybase.database import clock
+from memorybase.core import deadlines, errors
+from memorybase.core.conversation.summarizers import job
+from memorybase.core.conversation.summarizers.job import Folded, Plan, Summaries
+from memorybase.core.conversation.summarizers.llm import Summarizer, summarizer_named
+from memorybase.core.conversation.view.records import Record
+from memorybase.core.conversation.view.token_counters import counter_for
+from memorybase.core.database import clock
+from memorybase.core.models import Chat, ChatMemory
+from memorybase.core.queries import chats, leased_work
+from memorybase.core.queries.leased_work import Work
+from memorybase.core.services import Services, Task
 from memorybase.features.splox import queries
 from memorybase.features.splox.memories import MemoryKey, checked_chat_id, config_of, require_memory
 from memorybase.features.splox.views import (
@@ -32,10 +36,6 @@ from memorybase.features.splox.views import (
     seq_before,
     trim_state_of,
 )
-from memorybase.models import Chat, ChatMemory
-from memorybase.queries import chats, leased_work
-from memorybase.queries.leased_work import Work
-from memorybase.services import Services, Task
 
 SUMMARIZE = Task("memorybase.summarize_chat", "chat_id")
 WORK = Work(Chat, SUMMARIZE, job.lease)

@@ -29,7 +29,7 @@ from jinja2 import (
 from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from memorybase.errors import InvalidRequest
+from memorybase.core.errors import InvalidRequest
 from memorybase.features.splox import template_work
 from memorybase.features.splox.template_work import MAX_DEPTH, MAX_NODES, OutOfWork, Work
 

@@ -14,17 +14,22 @@ from uuid import UUID
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.conversation.memory_use.provenance import ViewOrigin
-from memorybase.conversation.memory_use.record import NewUse, record_use
-from memorybase.conversation.view.budget import LIMIT, SUMMARISED, Summary
-from memorybase.conversation.view.build import View, ViewOptions, build_view
-from memorybase.conversation.view.files import read_files
-from memorybase.conversation.view.limits import Cut, Limits, trim
-from memorybase.conversation.view.records import Record
-from memorybase.conversation.view.rendering import Align, Format
-from memorybase.conversation.view.token_counters import counter_for
-from memorybase.conversation.view.tokens import TokenCounter
-from memorybase.conversation.view.turns import groups_of
+from memorybase.core.conversation.memory_use.provenance import ViewOrigin
+from memorybase.core.conversation.memory_use.record import NewUse, record_use
+from memorybase.core.conversation.view.budget import LIMIT, SUMMARISED, Summary
+from memorybase.core.conversation.view.build import View, ViewOptions, build_view
+from memorybase.core.conversation.view.files import read_files
+from memorybase.core.conversation.view.limits import Cut, Limits, trim
+from memorybase.core.conversation.view.records import Record
+from memorybase.core.conversation.view.rendering import Align, Format
+from memorybase.core.conversation.view.token_counters import counter_for
+from memorybase.core.conversation.view.tokens import TokenCounter
+from memorybase.core.conversation.view.turns import groups_of
+from memorybase.core.ids import CallerId
+from memorybase.core.messages import NewMessage
+from memorybase.core.models import Chat, ChatMemory, ChatRecord
+from memorybase.core.queries import chats, leased_work
+from memorybase.core.services import Services
 from memorybase.features.splox import queries
 from memorybase.features.splox.config import ChatMemoryConfig
 from memorybase.features.splox.memories import (
@@ -34,11 +39,6 @@ from memorybase.features.splox.memories import (
     config_of,
     require_memory,
 )
-from memorybase.ids import CallerId
-from memorybase.messages import NewMessage
-from memorybase.models import Chat, ChatMemory, ChatRecord
-from memorybase.queries import chats, leased_work
-from memorybase.services import Services
 
 PAGE = 64  # records read beyond a limit of messages, to keep tool calls and their results together
 FIRST_READ = 1_000  # records at most; each further read doubles

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from uuid import UUID
 
+from memorybase.core.queries import sessions
+from memorybase.core.services import Services
 from memorybase.features.standing_statements import index
 from memorybase.features.standing_statements.index import Reread
 from memorybase.features.standing_statements.queries import statements as rows
-from memorybase.queries import sessions
-from memorybase.services import Services
 
 PAGE = 100  # messages in one transaction, while captures into their session wait
 

@@ -10,7 +10,8 @@ from memorybase.cli.options import DataDirOption, plural, stored_settings
 
 def find_standing(data_dir: DataDirOption = None) -> None:
     """Find instructions and preferences in messages that an earlier version captured."""
-    from memorybase import telemetry, wiring
+    from memorybase import wiring
+    from memorybase.core import telemetry
     from memorybase.features.standing_statements import backfill
 
     settings = stored_settings(data_dir)

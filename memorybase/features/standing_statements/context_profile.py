@@ -10,15 +10,15 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.conversation.context import Resolved
-from memorybase.conversation.context_parts import NOTHING, Packable, Part
-from memorybase.conversation.context_report import Recalled
-from memorybase.conversation.view.records import Record
-from memorybase.conversation.view.tokens import TokenCounter
+from memorybase.core.conversation.context import Resolved
+from memorybase.core.conversation.context_parts import NOTHING, Packable, Part
+from memorybase.core.conversation.context_report import Recalled
+from memorybase.core.conversation.view.records import Record
+from memorybase.core.conversation.view.tokens import TokenCounter
+from memorybase.core.search import about_person
+from memorybase.core.services import Services
 from memorybase.features.standing_statements import profile, statements
 from memorybase.features.standing_statements.profile import ProfileItem
-from memorybase.search import about_person
-from memorybase.services import Services
 
 PROFILE = "profile"
 PROFILE_HEADING = (

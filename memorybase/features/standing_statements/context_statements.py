@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.conversation.context import Resolved
-from memorybase.conversation.context_parts import NOTHING, Packable, Part
-from memorybase.conversation.context_report import StandingUse
-from memorybase.conversation.view.records import Record
-from memorybase.conversation.view.tokens import TokenCounter
+from memorybase.core.conversation.context import Resolved
+from memorybase.core.conversation.context_parts import NOTHING, Packable, Part
+from memorybase.core.conversation.context_report import StandingUse
+from memorybase.core.conversation.view.records import Record
+from memorybase.core.conversation.view.tokens import TokenCounter
 from memorybase.features.standing_statements import statements
 from memorybase.features.standing_statements.queries import statements as rows
 from memorybase.features.standing_statements.queries.statements import Said

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, get_args
 
-from memorybase import errors
+from memorybase.core import errors
+from memorybase.core.import_export.lines import Line
+from memorybase.core.models import NAME_LENGTH
 from memorybase.features.standing_statements.finder import MAX_CHARS, Kind
-from memorybase.import_export.lines import Line
-from memorybase.models import NAME_LENGTH
 
 FIELD = "standing"
 MAX_COPIED_CHARS = MAX_CHARS + 2  # a statement, and the mark of a cut one

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.conversation.context import Resolved
-from memorybase.conversation.context_parts import ContextParts
-from memorybase.extension import Hooks, OfMessages, SessionRows
+from memorybase.core.conversation.context import Resolved
+from memorybase.core.conversation.context_parts import ContextParts
+from memorybase.core.extension import Hooks, OfMessages, SessionRows
+from memorybase.core.queries.sessions import SessionRow
+from memorybase.core.services import Services
 from memorybase.features.standing_statements import copies, index
 from memorybase.features.standing_statements.context_profile import profile_part
 from memorybase.features.standing_statements.context_statements import statements_part
 from memorybase.features.standing_statements.queries import statements
-from memorybase.queries.sessions import SessionRow
-from memorybase.services import Services
 
 
 def _context_parts(services: Services, db: OrmSession, resolved: Resolved) -> ContextParts:

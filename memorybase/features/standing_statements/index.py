@@ -14,14 +14,14 @@ from uuid import UUID, uuid4
 
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.core.messages import message_text
+from memorybase.core.models import Message
+from memorybase.core.queries import messages as message_queries
+from memorybase.core.queries.sessions import SessionRow
+from memorybase.core.services import Services
 from memorybase.features.standing_statements import finder
 from memorybase.features.standing_statements.finder import Statement
 from memorybase.features.standing_statements.queries import statements as rows
-from memorybase.messages import message_text
-from memorybase.models import Message
-from memorybase.queries import messages as message_queries
-from memorybase.queries.sessions import SessionRow
-from memorybase.services import Services
 
 # A message's row, the statements that were found in it, and what people made of them.
 Found = tuple[Mapping[str, Any], Sequence[Statement], Sequence[Mapping[str, Any]]]

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from memorybase.models.base import ID_LENGTH, NAME_LENGTH, Base
+from memorybase.core.models.base import ID_LENGTH, NAME_LENGTH, Base
 
 
 class StandingStatement(Base):

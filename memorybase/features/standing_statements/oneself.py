@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from memorybase.comparison import ONESELF, Relation, Said, compare
+from memorybase.core.comparison import ONESELF, Relation, Said, compare
+from memorybase.core.keyword_index.analyzer import DETECT, analyzer
+from memorybase.core.keyword_index.languages import ENGLISH, LATIN, Language, detection
 from memorybase.features.standing_statements.finder import MASK, masked
 from memorybase.features.standing_statements.forms import REQUEST
-from memorybase.keyword_index.analyzer import DETECT, analyzer
-from memorybase.keyword_index.languages import ENGLISH, LATIN, Language, detection
 
 OWN_CHARS = 1_000  # of a message; a longer one is pasted material, with a remark in its first paragraph
 MATERIAL_BYTES = 300  # after a line that introduces them: pasted material, not a list of wishes

@@ -13,12 +13,12 @@ from api.web.calls import recorded_as
 from api.web.extension import Pages, PersonCard
 from api.web.rendering import address, inside
 from api.web.visits import Visitor
-from memorybase import ids
+from memorybase.core import ids
+from memorybase.core.read_models import sessions, titles
+from memorybase.core.sessions import flows
 from memorybase.features.standing_statements import statements
 from memorybase.features.standing_statements.finder import MAX_CHARS
 from memorybase.features.standing_statements.statements import StandingStatementView
-from memorybase.read_models import sessions, titles
-from memorybase.sessions import flows
 
 router = APIRouter(include_in_schema=False)
 

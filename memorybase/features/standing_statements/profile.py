@@ -18,7 +18,10 @@ from uuid import UUID
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.comparison import ONESELF, Relation
+from memorybase.core.comparison import ONESELF, Relation
+from memorybase.core.messages import message_text
+from memorybase.core.queries.ownership import check_flow, not_found
+from memorybase.core.services import Services
 from memorybase.features.standing_statements import finder, oneself
 from memorybase.features.standing_statements.finder import MAX_CHARS, is_conditional
 from memorybase.features.standing_statements.index import key_of
@@ -28,9 +31,6 @@ from memorybase.features.standing_statements.queries import statements as statem
 from memorybase.features.standing_statements.queries.profile import Written
 from memorybase.features.standing_statements.queries.statements import Owner
 from memorybase.features.standing_statements.replacement import holding, is_repetition, text_of
-from memorybase.messages import message_text
-from memorybase.queries.ownership import check_flow, not_found
-from memorybase.services import Services
 
 NEWEST_READ = 1_000  # messages of any role, from the newest on
 OLDEST_READ = 100  # from the first on: people introduce themselves there

@@ -13,8 +13,8 @@ from collections.abc import Hashable, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from memorybase.comparison import STANDING, STANDING_DELETED, STANDING_REPEATED, Relation, Said, compare
-from memorybase.keyword_index.analyzer import analyzer
+from memorybase.core.comparison import STANDING, STANDING_DELETED, STANDING_REPEATED, Relation, Said, compare
+from memorybase.core.keyword_index.analyzer import analyzer
 
 # What an end user sets once. A statement with a condition ("when I ask about prices") sets it for that case only.
 _SLOTS = (

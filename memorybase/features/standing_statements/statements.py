@@ -11,21 +11,21 @@ from uuid import UUID
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
-from memorybase.auth.limits import KeyLimits
-from memorybase.database import clock
+from memorybase.core import errors
+from memorybase.core.auth.limits import KeyLimits
+from memorybase.core.database import clock
+from memorybase.core.keyword_index.analyzer import analyzer
+from memorybase.core.models import Session
+from memorybase.core.queries import sessions
+from memorybase.core.queries.ownership import check_flow, not_found, require_session
+from memorybase.core.read_models.views import view_of
+from memorybase.core.services import Services
+from memorybase.core.validation import check_text
 from memorybase.features.standing_statements.finder import MAX_CHARS, is_conditional
 from memorybase.features.standing_statements.models import StandingStatement
 from memorybase.features.standing_statements.queries import statements as rows
 from memorybase.features.standing_statements.queries.statements import FlowOfEndUser, Owner, Said
 from memorybase.features.standing_statements.replacement import Replacements, holding, text_of
-from memorybase.keyword_index.analyzer import analyzer
-from memorybase.models import Session
-from memorybase.queries import sessions
-from memorybase.queries.ownership import check_flow, not_found, require_session
-from memorybase.read_models.views import view_of
-from memorybase.services import Services
-from memorybase.validation import check_text
 
 MAX_READ = 200  # the newest of an end user; older ones are not in the list
 

@@ -12,8 +12,8 @@ from api.deps import FlowId, ServicesDep, Writer, keyed_router
 from api.extension import Routes
 from api.key_limits import FLOW_IN_PATH
 from api.operations import operation
-from memorybase.calls import Effect
-from memorybase.errors import InvalidRequest, TooLarge
+from memorybase.core.calls import Effect
+from memorybase.core.errors import InvalidRequest, TooLarge
 from memorybase.features.trace_capture import spans
 
 router = keyed_router("traces")

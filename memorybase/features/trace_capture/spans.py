@@ -17,11 +17,11 @@ from uuid import UUID
 
 from memorybase_client.prompts import identified
 
-from memorybase import messages
-from memorybase.errors import CallerError, InvalidRequest, NotFound
-from memorybase.ids import CallerId
-from memorybase.ingestion.capture import CaptureRequest, capture
-from memorybase.services import Services
+from memorybase.core import messages
+from memorybase.core.errors import CallerError, InvalidRequest, NotFound
+from memorybase.core.ids import CallerId
+from memorybase.core.ingestion.capture import CaptureRequest, capture
+from memorybase.core.services import Services
 
 if TYPE_CHECKING:
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
-from memorybase import errors
+from memorybase.core import errors
 from memorybase.features.webhooks.errors import AddressRefused
 
 MAX_URL = 2_000

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memorybase import errors
 from memorybase.cli.bulk import OlderOption, ago
 from memorybase.cli.command import PrintedList, through_stack
 from memorybase.cli.extension import Commands
 from memorybase.cli.options import plural
+from memorybase.core import errors
 
 if TYPE_CHECKING:
     from memorybase_client import Client, models

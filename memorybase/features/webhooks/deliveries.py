@@ -11,18 +11,18 @@ from uuid import UUID, uuid4
 
 from pydantic import Field
 
-from memorybase import errors
-from memorybase.database import clock, engine
-from memorybase.database.due import change_if_due
-from memorybase.database.paging import Page, PageRequest, page_of
-from memorybase.described import Id
+from memorybase.core import errors
+from memorybase.core.database import clock, engine
+from memorybase.core.database.due import change_if_due
+from memorybase.core.database.paging import Page, PageRequest, page_of
+from memorybase.core.described import Id
+from memorybase.core.queries.ownership import require
+from memorybase.core.read_models.views import view_of
+from memorybase.core.services import Services
 from memorybase.features.webhooks import outbox, queries
 from memorybase.features.webhooks.errors import WebhookDisabled
 from memorybase.features.webhooks.models import WebhookDelivery
 from memorybase.features.webhooks.outbox import EventType
-from memorybase.queries.ownership import require
-from memorybase.read_models.views import view_of
-from memorybase.services import Services
 
 REPLAY_LIMIT = 1_000  # in one call
 DISCARD_LIMIT = 1_000  # the same

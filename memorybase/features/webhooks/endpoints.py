@@ -11,20 +11,20 @@ from uuid import UUID, uuid4
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
-from memorybase.database import clock, engine
-from memorybase.database.paging import Page, PageRequest
-from memorybase.described import CreatedAt, Id
+from memorybase.core import errors
+from memorybase.core.database import clock, engine
+from memorybase.core.database.paging import Page, PageRequest
+from memorybase.core.described import CreatedAt, Id
+from memorybase.core.models import NAME_LENGTH
+from memorybase.core.queries.ownership import not_found, require
+from memorybase.core.read_models.views import view_of
+from memorybase.core.services import Services
+from memorybase.core.telemetry import get_logger
+from memorybase.core.validation import check_text
 from memorybase.features.webhooks import queries, signatures
 from memorybase.features.webhooks.addresses import check_url
 from memorybase.features.webhooks.models import WebhookEndpoint
 from memorybase.features.webhooks.outbox import EventType
-from memorybase.models import NAME_LENGTH
-from memorybase.queries.ownership import not_found, require
-from memorybase.read_models.views import view_of
-from memorybase.services import Services
-from memorybase.telemetry import get_logger
-from memorybase.validation import check_text
 
 log = get_logger(__name__)
 

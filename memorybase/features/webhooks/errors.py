@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memorybase import errors
+from memorybase.core import errors
 
 
 class AddressRefused(errors.InvalidRequest):

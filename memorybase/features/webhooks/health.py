@@ -8,14 +8,14 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.extension import Gauge
+from memorybase.core.extension import Gauge
+from memorybase.core.operations.problems import Fix, FixAction, Problem, ProblemKind, plural
+from memorybase.core.queries.problems import COUNT_TO
+from memorybase.core.services import Services
 from memorybase.features.webhooks import queries
 from memorybase.features.webhooks.endpoints import DISABLED_ON_REQUEST
 from memorybase.features.webhooks.models import WebhookEndpoint
 from memorybase.features.webhooks.queries import DeadDeliveries
-from memorybase.operations.problems import Fix, FixAction, Problem, ProblemKind, plural
-from memorybase.queries.problems import COUNT_TO
-from memorybase.services import Services
 
 
 def gauges(db: OrmSession, _services: Services) -> list[Gauge]:

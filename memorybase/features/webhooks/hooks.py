@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from memorybase.extension import Background, Hooks, Pace, Step
+from memorybase.core.extension import Background, Hooks, Pace, Step
+from memorybase.core.queries.timestamps import NOW, Limit
+from memorybase.core.services import Services
 from memorybase.features.webhooks import deliveries, health, outbox, sender
 from memorybase.features.webhooks.endpoints import MAX_OVERLAP_HOURS
 from memorybase.features.webhooks.models import DELIVERY_IS_PENDING, WebhookDelivery, WebhookEndpoint
-from memorybase.queries.timestamps import NOW, Limit
-from memorybase.services import Services
 
 
 def _limits(_services: Services) -> Iterator[Limit]:

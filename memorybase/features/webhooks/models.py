@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import CheckConstraint, ColumnElement, ForeignKey, Index, String, Text, literal_column
 from sqlalchemy.orm import Mapped, mapped_column
 
-from memorybase.models.base import NAME_LENGTH, Base, Json, partial_index
+from memorybase.core.models.base import NAME_LENGTH, Base, Json, partial_index
 
 # Exactly the conditions of the partial indexes: with parameters SQLite would not use them.
 DELIVERY_IS_PENDING: ColumnElement[Any] = literal_column("webhook_deliveries.state = 'pending'")

@@ -11,8 +11,8 @@ from uuid import UUID, uuid4
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import events
-from memorybase.events import Event
+from memorybase.core import events
+from memorybase.core.events import Event
 from memorybase.features.webhooks import queries
 
 

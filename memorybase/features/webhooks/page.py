@@ -14,13 +14,13 @@ from api.web.calls import recorded_as, without_content
 from api.web.extension import Pages, ProblemPage
 from api.web.rendering import address, plural
 from api.web.visits import Visit, Visitor
-from memorybase import errors
-from memorybase.database.paging import PageRequest
+from memorybase.core import errors
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.operations.problems import FixAction, Problem, ProblemKind
 from memorybase.features.webhooks import deliveries, endpoints
 from memorybase.features.webhooks.deliveries import DeliveryState, DeliveryView
 from memorybase.features.webhooks.endpoints import MAX_ENDPOINTS, WebhookView
 from memorybase.features.webhooks.outbox import EventType
-from memorybase.operations.problems import FixAction, Problem, ProblemKind
 
 router = APIRouter(include_in_schema=False)
 

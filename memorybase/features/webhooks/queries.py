@@ -10,9 +10,11 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database import records
-from memorybase.database.paging import Found, Keyset, Listing, PageRequest, given
-from memorybase.database.upsert import core, rows_affected
+from memorybase.core.database import records
+from memorybase.core.database.paging import Found, Keyset, Listing, PageRequest, given
+from memorybase.core.database.upsert import core, rows_affected
+from memorybase.core.models import UtcDateTime
+from memorybase.core.queries.statistics import bounded_count
 from memorybase.features.webhooks.models import (
     DELIVERY_IS_PENDING,
     IS_DEAD,
@@ -20,8 +22,6 @@ from memorybase.features.webhooks.models import (
     WebhookDelivery,
     WebhookEndpoint,
 )
-from memorybase.models import UtcDateTime
-from memorybase.queries.statistics import bounded_count
 
 TEST = "webhook.test"  # the type of an event that somebody asked for; such deliveries count nowhere
 

@@ -15,9 +15,9 @@ from functools import cache
 import httpx
 
 from memorybase import __version__
+from memorybase.core.retry_after import seconds_in
 from memorybase.features.webhooks.addresses import Network, Resolver, Target, choose_address, target_of
 from memorybase.features.webhooks.errors import AddressRefused
-from memorybase.retry_after import seconds_in
 
 MAX_RESPONSE_BYTES = 65_536  # read and dropped, so that the receiver can finish its answer
 USER_AGENT = f"memorybase-webhooks/{__version__}"

@@ -15,14 +15,14 @@ from api.idempotency import keeping, refuse_replay
 from api.locations import location
 from api.operations import operation
 from api.schemas import MAX_WAIT_SECONDS, NOT_GIVEN, Body, Moment, SentUuid, Stored, Until
-from memorybase.database.paging import Page
+from memorybase.core.database.paging import Page
+from memorybase.core.models import NAME_LENGTH
+from memorybase.core.queries.ownership import not_found
 from memorybase.features.webhooks import deliveries, endpoints
 from memorybase.features.webhooks.addresses import MAX_URL
 from memorybase.features.webhooks.deliveries import DeliveryState, DeliveryView, Discarded, Replayed
 from memorybase.features.webhooks.endpoints import MAX_OVERLAP_HOURS, OVERLAP_HOURS, WebhookView, WebhookWithSecret
 from memorybase.features.webhooks.outbox import EventType
-from memorybase.models import NAME_LENGTH
-from memorybase.queries.ownership import not_found
 
 Url = Annotated[Stored, StringConstraints(min_length=1, max_length=MAX_URL)]
 EventTypes = Annotated[list[EventType], Field(min_length=1, max_length=len(EventType))]

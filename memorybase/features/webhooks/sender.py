@@ -16,14 +16,14 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
-from memorybase.database import clock
+from memorybase.core import errors
+from memorybase.core.database import clock
+from memorybase.core.services import Services
+from memorybase.core.telemetry import describe_error, get_logger
 from memorybase.features.webhooks import queries, requests, signatures
 from memorybase.features.webhooks.outbox import EventType
 from memorybase.features.webhooks.queries import ClaimedDelivery, DueEndpoint
 from memorybase.features.webhooks.requests import Attempt
-from memorybase.services import Services
-from memorybase.telemetry import describe_error, get_logger
 
 log = get_logger(__name__)
 

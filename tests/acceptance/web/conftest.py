@@ -22,7 +22,7 @@ expect.set_options(timeout=60_000)
 @pytest.fixture(scope="package")
 def web_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
     stack = EmbeddedStack(tmp_path_factory.mktemp("web"))
-    stack.values |= PATIENT | {"memorybase.settings.Settings.sweep_seconds": 2.0}
+    stack.values |= PATIENT | {"memorybase.core.settings.Settings.sweep_seconds": 2.0}
     stack.changes["MEMORYBASE_LEASE_SECONDS"] = str(stuck.SECONDS)  # what seems to wait must stay so
     with running(stack):
         yield stack

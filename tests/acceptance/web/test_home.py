@@ -15,7 +15,7 @@ from harness.stack import EmbeddedStack
 from memorybase_client import Client
 from playwright.sync_api import expect
 
-from memorybase.vectors.chroma import ChromaStore
+from memorybase.core.vectors.chroma import ChromaStore
 
 pytestmark = pytest.mark.slow  # a browser
 

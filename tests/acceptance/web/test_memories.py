@@ -18,10 +18,10 @@ from harness.stack import KEY, EmbeddedStack
 from memorybase_client import Client
 from playwright.sync_api import Browser, expect
 
-from memorybase.embedding import registry
-from memorybase.embedding.source import DEFAULT_MODEL, find_source
-from memorybase.settings import Settings
-from memorybase.vectors.chroma import ChromaStore
+from memorybase.core.embedding import registry
+from memorybase.core.embedding.source import DEFAULT_MODEL, find_source
+from memorybase.core.settings import Settings
+from memorybase.core.vectors.chroma import ChromaStore
 
 pytestmark = pytest.mark.slow  # a browser
 

@@ -14,11 +14,11 @@ from harness.api import Api
 from harness.rows import each_row
 from harness.waiting import PATIENCE
 
-from memorybase.auth import api_keys
-from memorybase.conversation.session_memory.summaries import SUMMARIZE
-from memorybase.database import engine, postgresql
-from memorybase.embedding import usage
-from memorybase.models import ApiKey
+from memorybase.core.auth import api_keys
+from memorybase.core.conversation.session_memory.summaries import SUMMARIZE
+from memorybase.core.database import engine, postgresql
+from memorybase.core.embedding import usage
+from memorybase.core.models import ApiKey
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from harness.api import Api, open_api
 from harness.rows import each_row
 
-from memorybase.settings import Settings
+from memorybase.core.settings import Settings
 
 ALWAYS = {
     "x-content-type-options": "nosniff",

@@ -16,12 +16,12 @@ from harness.waiting import wait_until
 
 from api import admission
 from api.admission import Work
-from memorybase.import_export import importer
-from memorybase.import_export.importer import ImportAnswer
-from memorybase.read_models import jobs
-from memorybase.search import search
-from memorybase.search.search import SearchResults
-from memorybase.settings import Settings
+from memorybase.core.import_export import importer
+from memorybase.core.import_export.importer import ImportAnswer
+from memorybase.core.read_models import jobs
+from memorybase.core.search import search
+from memorybase.core.search.search import SearchResults
+from memorybase.core.settings import Settings
 
 pytestmark = pytest.mark.slow
 

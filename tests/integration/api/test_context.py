@@ -6,9 +6,9 @@ from typing import Any
 
 from harness.api import Api
 
-from memorybase.caveats import MAX_QUERY_CHARS
-from memorybase.conversation.session_memory.summaries import SUMMARIZE
-from memorybase.conversation.session_memory.summary_job import make_summary
+from memorybase.core.caveats import MAX_QUERY_CHARS
+from memorybase.core.conversation.session_memory.summaries import SUMMARIZE
+from memorybase.core.conversation.session_memory.summary_job import make_summary
 
 ASKED = {"flow_id": "support", "session_id": "s1"}
 

@@ -7,7 +7,7 @@ from typing import Any
 from harness.api import Api
 from harness.rows import each_row
 
-from memorybase.sessions.curation import MAX_IDS, MAX_REASON
+from memorybase.core.sessions.curation import MAX_IDS, MAX_REASON
 
 SAID = ("Berth 12 has shore power.", "Berth 9 has water.", "The pump takes cards.")
 

@@ -14,9 +14,9 @@ from harness.api import Api, open_api, settings_in
 from harness.contract import CONTRACT
 
 from api import docs_page, failures
-from memorybase.errors import MemorybaseError, VectorStoreUnavailable
-from memorybase.services import Services
-from memorybase.validation import Sent
+from memorybase.core.errors import MemorybaseError, VectorStoreUnavailable
+from memorybase.core.services import Services
+from memorybase.core.validation import Sent
 
 SECRET_TEXT = "the patient's name is Ada"
 
@@ -314,7 +314,7 @@ class TestUnexpected:
         def crash(*_: object, **__: object) -> None:
             raise RuntimeError(SECRET_TEXT)
 
-        monkeypatch.setattr("memorybase.read_models.sessions.list_flows", crash)
+        monkeypatch.setattr("memorybase.core.read_models.sessions.list_flows", crash)
         answer = api.call("GET", "/flows", expect=500)
         assert answer.json()["error"]["code"] == "internal_error"
         assert answer.headers["x-request-id"] == answer.json()["error"]["request_id"]
@@ -327,7 +327,7 @@ class TestUnexpected:
             with services.database.reading():
                 raise sa.exc.OperationalError("SELECT 1", {}, Exception(said))
 
-        monkeypatch.setattr("memorybase.read_models.sessions.list_flows", fail)
+        monkeypatch.setattr("memorybase.core.read_models.sessions.list_flows", fail)
         with structlog.testing.capture_logs() as logged:
             answer = api.call("GET", "/flows", expect=503)
         assert answer.json()["error"]["message"] == "The database is unavailable."
@@ -338,7 +338,7 @@ class TestUnexpected:
         def fail(*_: object, **__: object) -> None:
             raise VectorStoreUnavailable(operation="query", reason="ReadTimeout")
 
-        monkeypatch.setattr("memorybase.read_models.sessions.list_flows", fail)
+        monkeypatch.setattr("memorybase.core.read_models.sessions.list_flows", fail)
         with structlog.testing.capture_logs() as logged:
             api.call("GET", "/flows", expect=503)
         assert [(each["operation"], each["cause"]) for each in logged] == [("query", "ReadTimeout")]
@@ -364,7 +364,7 @@ class TestHealth:
         assert answer.headers["retry-after"]
 
     def test_ready_once_every_part_responds(self, api: Api) -> None:
-        from memorybase.operations import heartbeats
+        from memorybase.core.operations import heartbeats
 
         heartbeats.beat(api.services, "worker@1", "worker")
         heartbeats.beat(api.services, "sweeper@1", "sweeper")

@@ -22,7 +22,7 @@ from schemathesis.schemas import APIOperation
 from schemathesis.specs.openapi import checks
 
 from api.app import create_app
-from memorybase.settings import Settings
+from memorybase.core.settings import Settings
 
 pytestmark = pytest.mark.slow
 

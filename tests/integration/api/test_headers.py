@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from harness.api import Api, open_api
 
-from memorybase.settings import Settings
+from memorybase.core.settings import Settings
 
 
 def created(api: Api, method: str, path: str, body: object) -> str:

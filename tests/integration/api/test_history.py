@@ -9,8 +9,8 @@ from harness.api import Api
 from harness.rows import each_row
 from harness.what_models_take import refusals
 
-from memorybase import errors
-from memorybase.queries import node_executions as queries
+from memorybase.core import errors
+from memorybase.core.queries import node_executions as queries
 
 SAID = [{"role": "user", "content": "q1", "id": "m1"}, {"role": "assistant", "content": "a1", "id": "m2"}]
 CONTEXT = [{"role": "user", "content": "to the node"}, {"role": "assistant", "content": "from the node"}]

@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 from harness.api import Api
 from harness.plain_browser import mounted
 
-from memorybase.read_models import overview
+from memorybase.core.read_models import overview
 
 
 def test_home_leads_to_the_guide_until_the_first_run(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,11 +23,10 @@ from harness.statements import recorded
 from harness.waiting import wait_until
 
 from api.contract.parts import operations
-from memorybase import errors
-from memorybase import idempotency as claims
-from memorybase.database.engine import Database
-from memorybase.features.webhooks.models import WebhookEndpoint
-from memorybase.models import (
+from memorybase.core import errors
+from memorybase.core import idempotency as claims
+from memorybase.core.database.engine import Database
+from memorybase.core.models import (
     ApiKey,
     Chat,
     ChatMemory,
@@ -40,9 +39,10 @@ from memorybase.models import (
     Message,
     Run,
 )
-from memorybase.operations import sweeper
-from memorybase.sessions import flows
-from memorybase.settings import Settings
+from memorybase.core.operations import sweeper
+from memorybase.core.sessions import flows
+from memorybase.core.settings import Settings
+from memorybase.features.webhooks.models import WebhookEndpoint
 
 HEADER, REPLAYED = "Idempotency-Key", "idempotency-replayed"
 CHAT = "/flows/support/chat-memories/llm"

@@ -27,17 +27,14 @@ from harness.constants import constants
 from harness.contract import CONTRACT
 from harness.facts import add_fact, add_usage
 
-from memorybase.auth import api_keys
-from memorybase.conversation import Record
-from memorybase.conversation.session_memory import summaries
-from memorybase.conversation.session_memory.summaries import SUMMARIZE
-from memorybase.conversation.session_memory.summary_job import make_summary
-from memorybase.database import clock
-from memorybase.database.engine import Database
-from memorybase.features.facts.models import Fact
-from memorybase.features.memory_map.models import MapPoint, MemoryMap
-from memorybase.features.quotas import manage, usage
-from memorybase.models import (
+from memorybase.core.auth import api_keys
+from memorybase.core.conversation import Record
+from memorybase.core.conversation.session_memory import summaries
+from memorybase.core.conversation.session_memory.summaries import SUMMARIZE
+from memorybase.core.conversation.session_memory.summary_job import make_summary
+from memorybase.core.database import clock
+from memorybase.core.database.engine import Database
+from memorybase.core.models import (
     ApiKey,
     Base,
     Flow,
@@ -52,8 +49,11 @@ from memorybase.models import (
     Session,
     User,
 )
-from memorybase.read_models import sessions
-from memorybase.settings import Settings
+from memorybase.core.read_models import sessions
+from memorybase.core.settings import Settings
+from memorybase.features.facts.models import Fact
+from memorybase.features.memory_map.models import MapPoint, MemoryMap
+from memorybase.features.quotas import manage, usage
 
 METHODS = {"get", "post", "put", "patch", "delete"}
 

@@ -14,13 +14,13 @@ import sqlalchemy as sa
 from harness.api import Api
 from harness.rows import each_row
 
-from memorybase import errors
-from memorybase.auth import api_keys
-from memorybase.cache import Cache
-from memorybase.database import engine
-from memorybase.models import ApiKey
-from memorybase.queries import credentials
-from memorybase.services import ProcessState
+from memorybase.core import errors
+from memorybase.core.auth import api_keys
+from memorybase.core.cache import Cache
+from memorybase.core.database import engine
+from memorybase.core.models import ApiKey
+from memorybase.core.queries import credentials
+from memorybase.core.services import ProcessState
 
 
 def test_a_call_without_a_valid_key_is_401(api: Api) -> None:

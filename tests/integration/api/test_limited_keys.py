@@ -25,11 +25,11 @@ from harness.facts import add_fact
 from harness.operations import KEYED
 
 from api.deps import Reader, keyed_router
-from memorybase import errors
-from memorybase.auth import api_keys, web_sessions
+from memorybase.core import errors
+from memorybase.core.auth import api_keys, web_sessions
+from memorybase.core.models import ApiKey, Flow, MemoryUse, Message, Run, Session
+from memorybase.core.settings import Settings
 from memorybase.features.standing_statements.models import StandingStatement
-from memorybase.models import ApiKey, Flow, MemoryUse, Message, Run, Session
-from memorybase.settings import Settings
 
 METHODS = {"get", "post", "put", "patch", "delete"}
 OPERATIONS = {

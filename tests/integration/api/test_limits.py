@@ -14,10 +14,10 @@ from harness.waiting import wait_until
 
 from api import limits
 from api.limits import MAX_BUCKETS, Buckets, Gate
-from memorybase import errors
-from memorybase.auth import api_keys
-from memorybase.services import Services
-from memorybase.settings import Settings
+from memorybase.core import errors
+from memorybase.core.auth import api_keys
+from memorybase.core.services import Services
+from memorybase.core.settings import Settings
 
 
 class Clock:

@@ -18,8 +18,8 @@ from harness.statements import recorded
 from harness.waiting import wait_until
 
 from api import waiting
-from memorybase.auth import api_keys
-from memorybase.read_models import jobs
+from memorybase.core.auth import api_keys
+from memorybase.core.read_models import jobs
 
 
 @contextmanager
@@ -259,8 +259,8 @@ class TestFlush:
     def test_a_flush_that_defers_sessions_is_202_even_after_its_jobs_ended(
         self, api: Api, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("memorybase.ingestion.flush.MAX_JOBS", 1)
-        monkeypatch.setattr("memorybase.ingestion.flush.FLUSH_PAGE", 1)
+        monkeypatch.setattr("memorybase.core.ingestion.flush.MAX_JOBS", 1)
+        monkeypatch.setattr("memorybase.core.ingestion.flush.FLUSH_PAGE", 1)
         base = api.memory()["id"]
         for session in ("a", "b", "c"):
             api.capture("x", session=session)

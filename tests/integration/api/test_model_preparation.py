@@ -18,10 +18,10 @@ from harness.waiting import wait_until
 
 from api.web import deadlines
 from api.web.responses import NOTICE_COOKIE
-from memorybase.embedding import Embedders
-from memorybase.errors import ModelUnavailable
-from memorybase.models import IngestionJob
-from memorybase.operations import heartbeats
+from memorybase.core.embedding import Embedders
+from memorybase.core.errors import ModelUnavailable
+from memorybase.core.models import IngestionJob
+from memorybase.core.operations import heartbeats
 
 PATIENCE = 60.0
 

@@ -14,8 +14,8 @@ from harness.api import Api, open_api
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memorybase.messages import MAX_DEPTH
-from memorybase.settings import Settings
+from memorybase.core.messages import MAX_DEPTH
+from memorybase.core.settings import Settings
 
 MEGABYTE = 1_000_000
 UNSTORABLE = ("a\x00b", "\x00", "\ud800", "a\udfffb", "\udc00\ud800")

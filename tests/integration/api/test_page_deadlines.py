@@ -15,12 +15,12 @@ from harness.plain_browser import Page, mounted
 
 from api.web.deadlines import Deadlines
 from api.web.views import home
-from memorybase.conversation import context
+from memorybase.core.conversation import context
+from memorybase.core.memory_bases import consistency
+from memorybase.core.operations import health, stack_parts
+from memorybase.core.read_models import overview
+from memorybase.core.search import search
 from memorybase.features.memory_map import read
-from memorybase.memory_bases import consistency
-from memorybase.operations import health, stack_parts
-from memorybase.read_models import overview
-from memorybase.search import search
 
 SOON = 0.05
 LONG = 30.0  # longer than any page of this test takes

@@ -199,7 +199,7 @@ class Browser:
 @pytest.fixture
 def api(tmp_path: Path) -> Iterator[Api]:
     settings = settings_in(tmp_path).model_copy(update={"rate_limit_per_second": 0})
-    with constants({"memorybase.messages.MAX_MESSAGE_BYTES": 50_000}), open_api(settings) as opened:
+    with constants({"memorybase.core.messages.MAX_MESSAGE_BYTES": 50_000}), open_api(settings) as opened:
         app = opened.client.app
         assert isinstance(app, FastAPI)
         without = list(app.router.routes)
@@ -504,7 +504,7 @@ def test_a_defect_is_answered_with_a_page_that_names_its_request(api: Api, monke
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr("memorybase.auth.api_keys.list_keys", broken)
+    monkeypatch.setattr("memorybase.core.auth.api_keys.list_keys", broken)
     crashed = Browser(api).get("/settings/keys")
     assert (crashed.status_code, 'aria-label="Main"' in crashed.text) == (500, True)
     assert crashed.headers["X-Request-ID"] in crashed.text

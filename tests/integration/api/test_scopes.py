@@ -15,8 +15,8 @@ import pytest
 from harness.api import Api, open_api
 from harness.contract import CONTRACT
 
-from memorybase.auth import api_keys
-from memorybase.settings import Settings
+from memorybase.core.auth import api_keys
+from memorybase.core.settings import Settings
 
 ROOT = Path(__file__).parents[3]
 # Its errors have Dify's form, in which a wrong key is 403; tests/integration/api/test_dify.py covers them.

@@ -20,7 +20,7 @@ from harness.waiting import wait_until
 from starlette.types import Receive, Scope, Send
 
 from api import bodies, file_limit, http_protocol, server
-from memorybase.settings import Settings
+from memorybase.core.settings import Settings
 
 pytestmark = pytest.mark.slow
 

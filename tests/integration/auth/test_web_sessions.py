@@ -15,12 +15,12 @@ from harness.api import Api, open_api
 from harness.statements import recorded
 from harness.world import World
 
-from memorybase import errors
-from memorybase.auth import api_keys, web_sessions
-from memorybase.auth.api_keys import Principal
-from memorybase.auth.web_sessions import Ticket
-from memorybase.models import ApiKey, WebTicket
-from memorybase.settings import Settings
+from memorybase.core import errors
+from memorybase.core.auth import api_keys, web_sessions
+from memorybase.core.auth.api_keys import Principal
+from memorybase.core.auth.web_sessions import Ticket
+from memorybase.core.models import ApiKey, WebTicket
+from memorybase.core.settings import Settings
 from memorybase.stack.announce import local_of, offer_sign_in
 from memorybase.stack.state import DataDir, free_port
 

@@ -19,8 +19,8 @@ from recalling import corpora, evidence
 from recalling.corpora import Corpus
 from recalling.loading import Loaded
 
-from memorybase.search.scoring import EVIDENCE
-from memorybase.search.search import SearchRequest, search
+from memorybase.core.search.scoring import EVIDENCE
+from memorybase.core.search.search import SearchRequest, search
 
 SAID = (
     ("My cat is called Minka and she is grey.", "A grey cat called Minka: noted."),

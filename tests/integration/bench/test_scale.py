@@ -15,12 +15,12 @@ from scaling.embedder import MadeEmbedders
 from scaling.rows import LEAVING_MESSAGES, LEAVING_SESSIONS, RowMaker, Target
 from scaling.texts import Vocabulary
 
-from memorybase.embedding import chunking
-from memorybase.keyword_index import index
-from memorybase.memory_bases import consistency
-from memorybase.models import Session
-from memorybase.search import search
-from memorybase.search.request import SearchRequest
+from memorybase.core.embedding import chunking
+from memorybase.core.keyword_index import index
+from memorybase.core.memory_bases import consistency
+from memorybase.core.models import Session
+from memorybase.core.search import search
+from memorybase.core.search.request import SearchRequest
 
 pytestmark = pytest.mark.slow
 MESSAGES, SESSIONS = 300, 20

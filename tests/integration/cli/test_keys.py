@@ -11,13 +11,14 @@ import sqlalchemy as sa
 from harness.world import empty_world
 from typer.testing import CliRunner, Result
 
-from memorybase import cli, ids
-from memorybase.auth import api_keys
+from memorybase import cli
+from memorybase.core import ids
+from memorybase.core.auth import api_keys
+from memorybase.core.models import ApiKey
+from memorybase.core.services import Services
+from memorybase.core.sessions import flows
+from memorybase.core.settings import Settings
 from memorybase.features.audit_log.models import AuditEntry
-from memorybase.models import ApiKey
-from memorybase.services import Services
-from memorybase.sessions import flows
-from memorybase.settings import Settings
 
 
 @pytest.fixture

@@ -13,8 +13,9 @@ from harness.clients import client_of
 from memorybase_client import errors as client_errors
 from typer.testing import CliRunner
 
-from memorybase import cli, errors
+from memorybase import cli
 from memorybase.cli import command, listing
+from memorybase.core import errors
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from memorybase import cli
 from memorybase.cli import command, sample
-from memorybase.import_export import sample as data
+from memorybase.core.import_export import sample as data
 
 
 def test_the_sample_is_loaded_once_with_the_page_and_removed(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from harness.waiting import wait_until
 from memorybase_client import Client, Outbox
 from memorybase_client import outbox as outbox_module
 
-from memorybase.settings import Settings
+from memorybase.core.settings import Settings
 
 SOURCE = Path(outbox_module.__file__).parents[1]
 DONE = {

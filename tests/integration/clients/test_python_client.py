@@ -16,7 +16,7 @@ from harness.served import Served, serve_api
 from harness.waiting import wait_until
 from memorybase_client import AgentMemory, errors, models
 
-from memorybase.settings import Settings
+from memorybase.core.settings import Settings
 
 PATIENCE = 60.0  # seconds that a read of an agent's memory may take
 KINDS = ("sync", "async")

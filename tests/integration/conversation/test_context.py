@@ -11,19 +11,19 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase.caveats import NO_MEMORY_BASE, UNKNOWN_SESSION, WITHIN_SESSION
-from memorybase.conversation import UUID_NIL, Limits, View
-from memorybase.conversation.context import RECALL_HEADING, ContextRequest, RecallOptions, build_context
-from memorybase.conversation.context_lines import ContextLine
-from memorybase.conversation.context_report import ContextReport
-from memorybase.conversation.memory_use import record as uses
-from memorybase.conversation.session_memory.presets import FLOWX_5, FLOWX_6, TOKEN_BUFFER, WINDOW
-from memorybase.conversation.session_memory.summaries import SUMMARIZE
-from memorybase.conversation.session_memory.summary_job import make_summary
-from memorybase.conversation.view.budget import MARK
-from memorybase.conversation.view.build import Draft
-from memorybase.errors import InvalidRequest, NotFound, SessionConflict, VectorStoreUnavailable
-from memorybase.extension import ContextSource, Hooks
+from memorybase.core.caveats import NO_MEMORY_BASE, UNKNOWN_SESSION, WITHIN_SESSION
+from memorybase.core.conversation import UUID_NIL, Limits, View
+from memorybase.core.conversation.context import RECALL_HEADING, ContextRequest, RecallOptions, build_context
+from memorybase.core.conversation.context_lines import ContextLine
+from memorybase.core.conversation.context_report import ContextReport
+from memorybase.core.conversation.memory_use import record as uses
+from memorybase.core.conversation.session_memory.presets import FLOWX_5, FLOWX_6, TOKEN_BUFFER, WINDOW
+from memorybase.core.conversation.session_memory.summaries import SUMMARIZE
+from memorybase.core.conversation.session_memory.summary_job import make_summary
+from memorybase.core.conversation.view.budget import MARK
+from memorybase.core.conversation.view.build import Draft
+from memorybase.core.errors import InvalidRequest, NotFound, SessionConflict, VectorStoreUnavailable
+from memorybase.core.extension import ContextSource, Hooks
 
 
 def converse(world: World, session_id: str, *texts: str, **request: Any) -> None:

@@ -24,12 +24,12 @@ from harness.world import World, build_world
 
 from api.web.views import first_minute
 from memorybase.cli import demo
-from memorybase.conversation.context import ContextRequest, build_context
-from memorybase.conversation.context_report import ContextReport
-from memorybase.embedding import Embedders
-from memorybase.import_export import sample
-from memorybase.models import MemoryBase
-from memorybase.settings import Settings
+from memorybase.core.conversation.context import ContextRequest, build_context
+from memorybase.core.conversation.context_report import ContextReport
+from memorybase.core.embedding import Embedders
+from memorybase.core.import_export import sample
+from memorybase.core.models import MemoryBase
+from memorybase.core.settings import Settings
 
 PAGES = [
     ROOT / "README.md",

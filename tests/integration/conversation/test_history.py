@@ -9,10 +9,10 @@ import pytest
 from harness.records import Flat
 from harness.world import World
 
-from memorybase.conversation import UUID_NIL, Prefixes, View
-from memorybase.conversation.history.read import history_of
-from memorybase.conversation.history.request import Conversation, HistoryRequest
-from memorybase.errors import NotFound
+from memorybase.core.conversation import UUID_NIL, Prefixes, View
+from memorybase.core.conversation.history.read import history_of
+from memorybase.core.conversation.history.request import Conversation, HistoryRequest
+from memorybase.core.errors import NotFound
 
 
 def conversation(world: World, session_id: str = "s") -> Conversation:

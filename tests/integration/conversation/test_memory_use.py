@@ -14,25 +14,25 @@ import sqlalchemy as sa
 from harness.rows import each_row
 from harness.world import World
 
-from memorybase.conversation import Record, View, build_view
-from memorybase.conversation.context import ContextRequest, build_context
-from memorybase.conversation.history import node_executions
-from memorybase.conversation.history.read import read_history
-from memorybase.conversation.history.request import Conversation, History, HistoryRequest
-from memorybase.conversation.memory_use import record as uses
-from memorybase.conversation.memory_use.given import MAX_SOURCE_IDS, Given, GivenSource, record_given
-from memorybase.conversation.memory_use.provenance import ViewOrigin
-from memorybase.database.paging import PageRequest
-from memorybase.errors import Held, InvalidRequest, NotFound, SessionConflict
+from memorybase.core.conversation import Record, View, build_view
+from memorybase.core.conversation.context import ContextRequest, build_context
+from memorybase.core.conversation.history import node_executions
+from memorybase.core.conversation.history.read import read_history
+from memorybase.core.conversation.history.request import Conversation, History, HistoryRequest
+from memorybase.core.conversation.memory_use import record as uses
+from memorybase.core.conversation.memory_use.given import MAX_SOURCE_IDS, Given, GivenSource, record_given
+from memorybase.core.conversation.memory_use.provenance import ViewOrigin
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.errors import Held, InvalidRequest, NotFound, SessionConflict
+from memorybase.core.ids import CallerId
+from memorybase.core.models import MemoryUse, MemoryUseMessage
+from memorybase.core.read_models import run_story
+from memorybase.core.sessions import deletion as session_deletion
+from memorybase.core.sessions import edits
 from memorybase.features.retention import budget
 from memorybase.features.retention import uses as retained_uses
 from memorybase.features.retention.holds import lift_hold, place_hold
 from memorybase.features.retention.receipts import list_passes
-from memorybase.ids import CallerId
-from memorybase.models import MemoryUse, MemoryUseMessage
-from memorybase.read_models import run_story
-from memorybase.sessions import deletion as session_deletion
-from memorybase.sessions import edits
 
 DAY = 86_400.0
 

@@ -9,11 +9,11 @@ import pytest
 from harness.records import Flat
 from harness.world import World
 
-from memorybase.conversation.history import node_executions
-from memorybase.conversation.history.read import history_of
-from memorybase.conversation.history.request import Conversation, History, HistoryRequest
-from memorybase.errors import InvalidRequest, NotFound, RunConflict
-from memorybase.sessions import edits
+from memorybase.core.conversation.history import node_executions
+from memorybase.core.conversation.history.read import history_of
+from memorybase.core.conversation.history.request import Conversation, History, HistoryRequest
+from memorybase.core.errors import InvalidRequest, NotFound, RunConflict
+from memorybase.core.sessions import edits
 
 
 def run(world: World, name: str, parent: str | None = None, *nodes: str, **context: Any) -> UUID:

@@ -11,12 +11,13 @@ import pytest
 from harness.rows import each_row
 from harness.world import World
 
-from memorybase import ids, wiring
-from memorybase.auth import api_keys
-from memorybase.conversation.history import node_executions
-from memorybase.conversation.session_memory.presets import FLOWX_5
+from memorybase import wiring
+from memorybase.core import ids
+from memorybase.core.auth import api_keys
+from memorybase.core.conversation.history import node_executions
+from memorybase.core.conversation.session_memory.presets import FLOWX_5
+from memorybase.core.sessions import flows
 from memorybase.features.dify.node_objects import NodeObjectMemory, objects_of
-from memorybase.sessions import flows
 
 PAGES = Path(__file__).resolve().parents[3] / "docs/howto"
 

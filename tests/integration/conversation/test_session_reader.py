@@ -12,12 +12,12 @@ from harness.records import Flat
 from harness.rows import each_row
 from harness.world import World
 
-from memorybase.conversation import Limits, Record, View, ViewOptions, build_view
-from memorybase.conversation.history import session_reader
-from memorybase.conversation.history.session_reader import UNREAD
-from memorybase.conversation.view.threads import inferred_parents, thread
-from memorybase.errors import NotFound
-from memorybase.sessions import edits
+from memorybase.core.conversation import Limits, Record, View, ViewOptions, build_view
+from memorybase.core.conversation.history import session_reader
+from memorybase.core.conversation.history.session_reader import UNREAD
+from memorybase.core.conversation.view.threads import inferred_parents, thread
+from memorybase.core.errors import NotFound
+from memorybase.core.sessions import edits
 
 
 def view(world: World, session_id: str = "s", **options: Any) -> View:

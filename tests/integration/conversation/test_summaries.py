@@ -14,29 +14,29 @@ import sqlalchemy as sa
 from harness.waiting import wait_until
 from harness.world import World
 
-from memorybase import deadlines
-from memorybase.conversation import Record, View
-from memorybase.conversation.context import ContextRequest, build_context
-from memorybase.conversation.history import session_reader
-from memorybase.conversation.memory_use import record as uses
-from memorybase.conversation.memory_use.provenance import ViewOrigin
-from memorybase.conversation.session_memory.presets import FLOWX_5, TOKEN_BUFFER, SessionPreset
-from memorybase.conversation.session_memory.summaries import (
+from memorybase.core import deadlines
+from memorybase.core.conversation import Record, View
+from memorybase.core.conversation.context import ContextRequest, build_context
+from memorybase.core.conversation.history import session_reader
+from memorybase.core.conversation.memory_use import record as uses
+from memorybase.core.conversation.memory_use.provenance import ViewOrigin
+from memorybase.core.conversation.session_memory.presets import FLOWX_5, TOKEN_BUFFER, SessionPreset
+from memorybase.core.conversation.session_memory.summaries import (
     SUMMARIZE,
     SummaryKey,
     delete_summary,
     get_summary,
     refresh_summary,
 )
-from memorybase.conversation.session_memory.summary_job import make_requested, make_summary
-from memorybase.conversation.summarizers import job
-from memorybase.conversation.summarizers.job import PAGE
-from memorybase.errors import EmbeddingFailed, NotFound, SummarizerUnavailable, SummaryRejected
-from memorybase.messages import NewMessage
-from memorybase.models import MemoryUse, SessionSummary
-from memorybase.queries import threads
-from memorybase.sessions import deletion as session_deletion
-from memorybase.sessions import edits
+from memorybase.core.conversation.session_memory.summary_job import make_requested, make_summary
+from memorybase.core.conversation.summarizers import job
+from memorybase.core.conversation.summarizers.job import PAGE
+from memorybase.core.errors import EmbeddingFailed, NotFound, SummarizerUnavailable, SummaryRejected
+from memorybase.core.messages import NewMessage
+from memorybase.core.models import MemoryUse, SessionSummary
+from memorybase.core.queries import threads
+from memorybase.core.sessions import deletion as session_deletion
+from memorybase.core.sessions import edits
 
 S = "session"
 NODE = "agent"

@@ -8,11 +8,11 @@ import pytest
 from harness.rows import each_row
 from harness.world import World
 
-from memorybase import errors
-from memorybase.conversation.context import ContextRequest, RecallOptions, build_context
-from memorybase.search import search
-from memorybase.search.request import SearchRequest
-from memorybase.sessions import flows
+from memorybase.core import errors
+from memorybase.core.conversation.context import ContextRequest, RecallOptions, build_context
+from memorybase.core.search import search
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.sessions import flows
 
 TOKYO, ANGELES = "Asia/Tokyo", "America/Los_Angeles"
 RECALL = RecallOptions(scope="flow", mode="keyword", min_score=0)

@@ -13,15 +13,15 @@ import sqlalchemy as sa
 from harness.statements import recorded
 from harness.world import World, build_world
 
-from memorybase.database import clock
-from memorybase.ingestion import flush, scheduler
-from memorybase.memory_bases import deletion
-from memorybase.memory_bases import deletion as base_deletion
-from memorybase.memory_bases import regenerate as regeneration
-from memorybase.models import Base, SessionProgress
-from memorybase.queries import cursors, dead_letters, ledger, memory_bases, messages, sessions
-from memorybase.sessions import deletion as session_deletion
-from memorybase.sessions import edits
+from memorybase.core.database import clock
+from memorybase.core.ingestion import flush, scheduler
+from memorybase.core.memory_bases import deletion
+from memorybase.core.memory_bases import deletion as base_deletion
+from memorybase.core.memory_bases import regenerate as regeneration
+from memorybase.core.models import Base, SessionProgress
+from memorybase.core.queries import cursors, dead_letters, ledger, memory_bases, messages, sessions
+from memorybase.core.sessions import deletion as session_deletion
+from memorybase.core.sessions import edits
 
 pytestmark = pytest.mark.slow
 

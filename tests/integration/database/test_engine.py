@@ -11,10 +11,10 @@ import sqlalchemy as sa
 from harness.world import World
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
-from memorybase.database import postgresql
-from memorybase.database.engine import Database
-from memorybase.models import User
+from memorybase.core import errors
+from memorybase.core.database import postgresql
+from memorybase.core.database.engine import Database
+from memorybase.core.models import User
 
 pytestmark = pytest.mark.both_databases
 

@@ -17,12 +17,12 @@ from harness import wait_until
 from harness.replication import Replicated
 from harness.world import World, build_world
 
-from memorybase import errors
-from memorybase.database.engine import Database
-from memorybase.memory_bases import consistency, reconcile
-from memorybase.models import Message
-from memorybase.search.request import SearchRequest
-from memorybase.search.search import search
+from memorybase.core import errors
+from memorybase.core.database.engine import Database
+from memorybase.core.memory_bases import consistency, reconcile
+from memorybase.core.models import Message
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.search.search import search
 
 pytestmark = pytest.mark.slow
 

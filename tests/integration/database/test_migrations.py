@@ -14,14 +14,14 @@ import sqlalchemy as sa
 from harness.revisions import add_revision
 from harness.world import empty_world
 
-from memorybase import errors
 from memorybase.cli.doctor import DoctorContext, _database
-from memorybase.database import clock, migrate, schema
-from memorybase.database.engine import Database
-from memorybase.models import Base, Chat, ChatMemory, Flow, User
-from memorybase.operations import health
-from memorybase.queries import leased_work
-from memorybase.settings import Settings
+from memorybase.core import errors
+from memorybase.core.database import clock, migrate, schema
+from memorybase.core.database.engine import Database
+from memorybase.core.models import Base, Chat, ChatMemory, Flow, User
+from memorybase.core.operations import health
+from memorybase.core.queries import leased_work
+from memorybase.core.settings import Settings
 
 BEHIND = "The tables are at revision {}, which is older than this version. Run `memorybase migrate`."
 
@@ -172,7 +172,7 @@ def test_only_one_active_job_per_session_in_the_migrated_schema(database_url: st
 def test_two_migrators_at_once_both_succeed(database_url: str, database: Database) -> None:
     """Two deployments, each a process: both are loaded before either may begin."""
     script = (
-        "import sys; from memorybase.database import migrate; print(flush=True); "
+        "import sys; from memorybase.core.database import migrate; print(flush=True); "
         "migrate.upgrade(sys.stdin.readline().strip())"
     )
     migrators = [

@@ -15,14 +15,14 @@ from harness.pgbouncer import SERVER_CONNECTIONS, PgBouncerServer
 from harness.postgres import USER
 from harness.world import World, build_world
 
-from memorybase import errors
 from memorybase.cli import doctor
-from memorybase.database import migrate, postgresql
-from memorybase.database.engine import Database
-from memorybase.search.request import SearchRequest
-from memorybase.search.search import search
-from memorybase.settings import Settings
-from memorybase.vectors.pgvector import PgVectorStore
+from memorybase.core import errors
+from memorybase.core.database import migrate, postgresql
+from memorybase.core.database.engine import Database
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.search.search import search
+from memorybase.core.settings import Settings
+from memorybase.core.vectors.pgvector import PgVectorStore
 
 pytestmark = pytest.mark.slow
 

@@ -20,24 +20,24 @@ from harness import million
 from harness.statements import Statement, recorded
 from harness.world import World
 
-from memorybase.conversation.context import ContextRequest, build_context
-from memorybase.database.paging import PageRequest
-from memorybase.import_export import exporter
-from memorybase.keyword_index import index, orphans, packing
-from memorybase.memory_bases import consistency, deletion, reconcile, regenerate
-from memorybase.models import Base
-from memorybase.queries import keyword_index, search_pending, token_vectors
-from memorybase.queries import search as search_queries
-from memorybase.queries.coverage import SearchState
-from memorybase.queries.messages import MessageQuery
-from memorybase.queries.runs import RunFilter
-from memorybase.queries.session_lists import SessionFilter
-from memorybase.read_models import end_users, memory_bases, overview, runs, sessions
-from memorybase.search import keyword_search, search
-from memorybase.search.request import MODES, SearchRequest
-from memorybase.services import Services
-from memorybase.sessions import deletion as session_deletion
-from memorybase.sessions import edits, flows
+from memorybase.core.conversation.context import ContextRequest, build_context
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.import_export import exporter
+from memorybase.core.keyword_index import index, orphans, packing
+from memorybase.core.memory_bases import consistency, deletion, reconcile, regenerate
+from memorybase.core.models import Base
+from memorybase.core.queries import keyword_index, search_pending, token_vectors
+from memorybase.core.queries import search as search_queries
+from memorybase.core.queries.coverage import SearchState
+from memorybase.core.queries.messages import MessageQuery
+from memorybase.core.queries.runs import RunFilter
+from memorybase.core.queries.session_lists import SessionFilter
+from memorybase.core.read_models import end_users, memory_bases, overview, runs, sessions
+from memorybase.core.search import keyword_search, search
+from memorybase.core.search.request import MODES, SearchRequest
+from memorybase.core.services import Services
+from memorybase.core.sessions import deletion as session_deletion
+from memorybase.core.sessions import edits, flows
 
 pytestmark = pytest.mark.slow
 LARGE = {"messages", "sessions", "runs", "postings", "ledger", "session_progress", "token_vectors", "ingestion_jobs"}

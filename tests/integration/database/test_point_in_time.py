@@ -17,10 +17,10 @@ from harness import wait_until
 from harness.postgres import PostgresServer
 from harness.world import World, build_world
 
-from memorybase.database import migrate
-from memorybase.database.engine import Database
+from memorybase.core.database import migrate
+from memorybase.core.database.engine import Database
+from memorybase.core.models import Message
 from memorybase.features.backup import repair
-from memorybase.models import Message
 
 pytestmark = pytest.mark.slow  # servers are started and stopped
 

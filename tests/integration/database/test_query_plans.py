@@ -13,24 +13,24 @@ import sqlalchemy as sa
 from harness.statements import Statement, recorded
 from harness.world import World
 
-from memorybase.conversation.history import session_reader
-from memorybase.conversation.history.read import history_of
-from memorybase.conversation.history.request import Conversation, HistoryRequest
-from memorybase.database import clock, paging
-from memorybase.database.upsert import core
+from memorybase.core.conversation.history import session_reader
+from memorybase.core.conversation.history.read import history_of
+from memorybase.core.conversation.history.request import Conversation, HistoryRequest
+from memorybase.core.database import clock, paging
+from memorybase.core.database.upsert import core
+from memorybase.core.ingestion import scheduler
+from memorybase.core.models import Base, IngestionJob, LedgerEntry, MemoryUse, Message, Run, Session, SessionProgress
+from memorybase.core.queries import exports, job_lists, jobs
+from memorybase.core.queries import overview as overview_queries
+from memorybase.core.queries.messages import MessageQuery
+from memorybase.core.read_models import activity as activity_view
+from memorybase.core.read_models import branches, memory_bases, overview, sessions
+from memorybase.core.search import search, vector_search
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.sessions import edits
 from memorybase.features.retention import uses
 from memorybase.features.standing_statements import profile
 from memorybase.features.standing_statements.queries.statements import Owner
-from memorybase.ingestion import scheduler
-from memorybase.models import Base, IngestionJob, LedgerEntry, MemoryUse, Message, Run, Session, SessionProgress
-from memorybase.queries import exports, job_lists, jobs
-from memorybase.queries import overview as overview_queries
-from memorybase.queries.messages import MessageQuery
-from memorybase.read_models import activity as activity_view
-from memorybase.read_models import branches, memory_bases, overview, sessions
-from memorybase.search import search, vector_search
-from memorybase.search.request import SearchRequest
-from memorybase.sessions import edits
 
 pytestmark = pytest.mark.slow
 

@@ -12,16 +12,17 @@ from harness import running, wait_until
 from harness.replication import Replicated
 from harness.world import World, build_world
 
-from memorybase import errors, metrics, wiring
-from memorybase.database import replica
-from memorybase.database.engine import Database
-from memorybase.database.paging import PageRequest
-from memorybase.models import Message
-from memorybase.queries.messages import MessageQuery
-from memorybase.read_models import sessions
-from memorybase.search.request import SearchRequest
-from memorybase.search.search import search
-from memorybase.settings import Settings
+from memorybase import wiring
+from memorybase.core import errors, metrics
+from memorybase.core.database import replica
+from memorybase.core.database.engine import Database
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.models import Message
+from memorybase.core.queries.messages import MessageQuery
+from memorybase.core.read_models import sessions
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.search.search import search
+from memorybase.core.settings import Settings
 
 pytestmark = pytest.mark.slow
 

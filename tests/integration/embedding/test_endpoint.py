@@ -13,15 +13,15 @@ from harness.doubles import FakeEmbedder
 from harness.embedding_endpoint import KEY, EmbeddingEndpoint, Fault, as_base64, busy, failing, serving_embeddings
 from harness.rows import each_row
 
-from memorybase.embedding import Embedders, endpoint_client, is_prepared, usage
-from memorybase.embedding.compatibility import check_searchable, check_writable, reusable_identity
-from memorybase.embedding.endpoint import EndpointEmbedder, load
-from memorybase.embedding.endpoint_client import FAILURES
-from memorybase.embedding.fingerprint import TEXTS
-from memorybase.embedding.prompts import NO_PROMPTS, Prompts
-from memorybase.embedding.usage import Usage, UsageCounter
-from memorybase.errors import DimensionMismatch, ModelUnavailable, TextRejected
-from memorybase.settings import Settings
+from memorybase.core.embedding import Embedders, endpoint_client, is_prepared, usage
+from memorybase.core.embedding.compatibility import check_searchable, check_writable, reusable_identity
+from memorybase.core.embedding.endpoint import EndpointEmbedder, load
+from memorybase.core.embedding.endpoint_client import FAILURES
+from memorybase.core.embedding.fingerprint import TEXTS
+from memorybase.core.embedding.prompts import NO_PROMPTS, Prompts
+from memorybase.core.embedding.usage import Usage, UsageCounter
+from memorybase.core.errors import DimensionMismatch, ModelUnavailable, TextRejected
+from memorybase.core.settings import Settings
 
 MODEL = "openai:some-model"
 SECRET = "the secret of the user"
@@ -39,7 +39,7 @@ def slept() -> list[float]:
     return []
 
 
-CLIENT = "memorybase.embedding.endpoint_client"
+CLIENT = "memorybase.core.embedding.endpoint_client"
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_an_empty_text_is_sent_as_a_space(endpoint: EmbeddingEndpoint, loaded: L
 
 
 def test_requests_keep_their_limits(endpoint: EmbeddingEndpoint, loaded: Load, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memorybase.embedding.endpoint.REQUEST_TOKENS", 40)
+    monkeypatch.setattr("memorybase.core.embedding.endpoint.REQUEST_TOKENS", 40)
     embedder = loaded(embedding_request_texts=4)
     texts = ["a short one"] * 6 + ["word " * 30, "word " * 20] + ["word " * 100] + ["another"] * 3
     endpoint.requests.clear()

@@ -25,13 +25,13 @@ from harness.rows import each_row
 from harness.world import World, build_world
 from standardwebhooks import Webhook
 
-from memorybase.database.engine import Database
+from memorybase.core.database.engine import Database
+from memorybase.core.memory_bases import consistency, regenerate
+from memorybase.core.models import IngestionJob, Message, Receipt
+from memorybase.core.sessions import edits
 from memorybase.features.webhooks.models import WebhookDelivery
 from memorybase.features.webhooks.outbox import EventType
 from memorybase.features.webhooks.queries import ClaimedDelivery
-from memorybase.memory_bases import consistency, regenerate
-from memorybase.models import IngestionJob, Message, Receipt
-from memorybase.sessions import edits
 
 pytestmark = pytest.mark.slow  # It tests what `make chaos` looks for.
 

@@ -22,12 +22,12 @@ from harness.rows import each_row
 from harness.waiting import wait_until
 from harness.world import build_world
 
-from memorybase.calls import Actor, Call, Effect
+from memorybase.core.calls import Actor, Call, Effect
+from memorybase.core.models import Base, Generation
+from memorybase.core.vectors import chunk_ids
+from memorybase.core.vectors.chroma import ChromaStore
+from memorybase.core.vectors.store import VectorRecord
 from memorybase.features.audit_log import recording
-from memorybase.models import Base, Generation
-from memorybase.vectors import chunk_ids
-from memorybase.vectors.chroma import ChromaStore
-from memorybase.vectors.store import VectorRecord
 
 pytestmark = pytest.mark.slow  # It tests what `make chaos` looks for.
 

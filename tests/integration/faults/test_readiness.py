@@ -10,7 +10,7 @@ import pytest
 from chaos.readiness import Readiness
 from harness.rows import each_row
 
-from memorybase.operations.health import CHECK_SECONDS
+from memorybase.core.operations.health import CHECK_SECONDS
 
 pytestmark = pytest.mark.slow  # It tests the harness's own check of readiness, which `make chaos` uses.
 

@@ -9,8 +9,8 @@ import pytest
 from upgrade import versions
 from upgrade.versions import NoHistory, Version, commit_before, newer_version, older_version, this_version
 
-from memorybase.database import migrate
-from memorybase.settings import Settings
+from memorybase.core.database import migrate
+from memorybase.core.settings import Settings
 
 pytestmark = pytest.mark.slow  # It tests how `make check-upgrade` finds an older version, with git.
 

@@ -17,13 +17,14 @@ from harness.world import World
 from memorybase_client import Client, _lines
 from typer.testing import CliRunner
 
-from memorybase import cli, errors
+from memorybase import cli
 from memorybase.cli import command, export_file
-from memorybase.database.engine import Database
-from memorybase.import_export import exporter, lines
-from memorybase.models import Flow, LedgerEntry, SessionSummary
-from memorybase.sessions import edits
-from memorybase.settings import Settings
+from memorybase.core import errors
+from memorybase.core.database.engine import Database
+from memorybase.core.import_export import exporter, lines
+from memorybase.core.models import Flow, LedgerEntry, SessionSummary
+from memorybase.core.sessions import edits
+from memorybase.core.settings import Settings
 
 Json = dict[str, Any]
 OTHERS = ("chat_memories", "chats", "chat_messages", "summaries", "node_executions", "memory_uses")
@@ -536,14 +537,14 @@ class TestErasure:
         assert len(world.messages()) == 1
 
     def test_more_sessions_than_a_page_are_erased(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("memorybase.sessions.edits.ERASE_PAGE", 2)
+        monkeypatch.setattr("memorybase.core.sessions.edits.ERASE_PAGE", 2)
         for n in range(5):
             world.say(f"s{n}", "x", end_user_id="ada")
         assert edits.erase_end_user(world.services, world.user_id, "ada").sessions == 5
         assert world.messages() == []
 
     def test_a_session_that_fails_does_not_keep_the_others(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("memorybase.sessions.edits.ERASE_PAGE", 2)
+        monkeypatch.setattr("memorybase.core.sessions.edits.ERASE_PAGE", 2)
         for n in range(5):
             world.say(f"s{n}", "x", end_user_id="ada")
         erase = edits.erase_session
@@ -555,7 +556,7 @@ class TestErasure:
                 raise errors.DatabaseUnavailable("It takes too long")
             return erase(services, user_id, flow_id, session_id)
 
-        monkeypatch.setattr("memorybase.sessions.edits.erase_session", fails)
+        monkeypatch.setattr("memorybase.core.sessions.edits.erase_session", fails)
         with pytest.raises(errors.DatabaseUnavailable):
             edits.erase_end_user(world.services, world.user_id, "ada")
         assert {message.session_id for message in world.messages()} == failing

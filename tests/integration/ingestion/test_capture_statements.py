@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase.callers import acting_as, caller_of
+from memorybase.core.callers import acting_as, caller_of
 
 
 @pytest.fixture(autouse=True)

@@ -9,14 +9,14 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase import errors
-from memorybase.ids import CallerId
-from memorybase.models import DeletedMessage
-from memorybase.search import search as message_search
-from memorybase.search.request import SearchRequest
-from memorybase.sessions import deletion as session_deletion
-from memorybase.sessions import edits
-from memorybase.sessions.deletion import LATE_WRITE
+from memorybase.core import errors
+from memorybase.core.ids import CallerId
+from memorybase.core.models import DeletedMessage
+from memorybase.core.search import search as message_search
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.sessions import deletion as session_deletion
+from memorybase.core.sessions import edits
+from memorybase.core.sessions.deletion import LATE_WRITE
 
 OLD, NEW = "the old text", "the new text"
 

@@ -16,15 +16,15 @@ from harness.acts import die_of_poison, refuse_poison, texts
 from harness.rows import each_row
 from harness.world import WORKER, WorkerKilled, World, crash_after, message_of
 
-from memorybase import deadlines, errors
-from memorybase.ingestion import bisection, claim, recovery, settlement
-from memorybase.ingestion import job_runner as worker_
-from memorybase.memory_bases import consistency, manage, regenerate
-from memorybase.models import IngestionJob, Session, SessionProgress
-from memorybase.queries import jobs, messages, sessions
-from memorybase.sessions import edits
-from memorybase.vectors.store import CollectionRef, VectorRecord
-from memorybase.vectors.verified_writes import unreachable_ids
+from memorybase.core import deadlines, errors
+from memorybase.core.ingestion import bisection, claim, recovery, settlement
+from memorybase.core.ingestion import job_runner as worker_
+from memorybase.core.memory_bases import consistency, manage, regenerate
+from memorybase.core.models import IngestionJob, Session, SessionProgress
+from memorybase.core.queries import jobs, messages, sessions
+from memorybase.core.sessions import edits
+from memorybase.core.vectors.store import CollectionRef, VectorRecord
+from memorybase.core.vectors.verified_writes import unreachable_ids
 
 
 def test_below_the_threshold_nothing_is_queued(world: World) -> None:

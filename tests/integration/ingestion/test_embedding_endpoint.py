@@ -11,15 +11,15 @@ from harness.doubles import FakeEmbedder
 from harness.embedding_endpoint import KEY, EmbeddingEndpoint, failing, serving_embeddings
 from harness.world import World
 
-from memorybase import errors
-from memorybase.embedding import Embedders, usage
-from memorybase.embedding.fingerprint import TEXTS
-from memorybase.embedding.usage import Usage
-from memorybase.memory_bases import regenerate
-from memorybase.operations import embedding_usage, exposition
-from memorybase.queries import token_vectors
-from memorybase.search.request import SearchRequest
-from memorybase.search.search import SearchResults, search
+from memorybase.core import errors
+from memorybase.core.embedding import Embedders, usage
+from memorybase.core.embedding.fingerprint import TEXTS
+from memorybase.core.embedding.usage import Usage
+from memorybase.core.memory_bases import regenerate
+from memorybase.core.operations import embedding_usage, exposition
+from memorybase.core.queries import token_vectors
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.search.search import SearchResults, search
 
 MODEL = "openai:some-model"
 
@@ -34,8 +34,8 @@ def endpoint() -> Iterator[EmbeddingEndpoint]:
 @pytest.fixture
 def remote(world: World, endpoint: EmbeddingEndpoint, monkeypatch: pytest.MonkeyPatch) -> World:
     """The world with the endpoint's model as its default."""
-    monkeypatch.setattr("memorybase.embedding.endpoint_client.ATTEMPTS", 1)
-    monkeypatch.setattr("memorybase.embedding.endpoint_client.PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr("memorybase.core.embedding.endpoint_client.ATTEMPTS", 1)
+    monkeypatch.setattr("memorybase.core.embedding.endpoint_client.PAUSE_SECONDS", 0.001)
     changes = {
         "embedding_model": MODEL,
         "embedding_url": endpoint.url,

@@ -14,14 +14,14 @@ from harness.world import World
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memorybase import errors
-from memorybase.conversation.history import node_executions
-from memorybase.ids import CallerId
-from memorybase.ingestion.capture import CapturedMessage
-from memorybase.models import DeletedMessage, Message, NodeExecution, Run
-from memorybase.queries import caller_ids
-from memorybase.sessions import deletion, edits
-from memorybase.sessions import flows as session_flows
+from memorybase.core import errors
+from memorybase.core.conversation.history import node_executions
+from memorybase.core.ids import CallerId
+from memorybase.core.ingestion.capture import CapturedMessage
+from memorybase.core.models import DeletedMessage, Message, NodeExecution, Run
+from memorybase.core.queries import caller_ids
+from memorybase.core.sessions import deletion, edits
+from memorybase.core.sessions import flows as session_flows
 
 pytestmark = pytest.mark.both_databases
 

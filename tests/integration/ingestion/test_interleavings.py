@@ -15,24 +15,24 @@ import sqlalchemy as sa
 from harness.acts import die_of_poison, edit, filled, texts
 from harness.world import WORKER, WorkerKilled, World, build_world, crash_after
 
-from memorybase import deadlines, errors
 from memorybase.cli.sweep import sweep_until
-from memorybase.extension import Pace
-from memorybase.ingestion import job_runner, lease, recovery, retry
-from memorybase.ingestion.advance import advance
-from memorybase.ingestion.claim import claim_job
-from memorybase.ingestion.lease import LeaseKeeper
-from memorybase.ingestion.settlement import WriteResult
-from memorybase.memory_bases import dead_letters, deletion
-from memorybase.memory_bases import regenerate as regeneration
-from memorybase.models import Flow, Session
-from memorybase.operations import sweeper
-from memorybase.queries import cursors, jobs, memory_bases, progress_rows, sessions
-from memorybase.queries import dead_letters as dead_letters_
-from memorybase.queries import messages as message_queries
-from memorybase.sessions import deletion as session_deletion
-from memorybase.sessions import edits
-from memorybase.vectors.store import CollectionRef, VectorRecord
+from memorybase.core import deadlines, errors
+from memorybase.core.extension import Pace
+from memorybase.core.ingestion import job_runner, lease, recovery, retry
+from memorybase.core.ingestion.advance import advance
+from memorybase.core.ingestion.claim import claim_job
+from memorybase.core.ingestion.lease import LeaseKeeper
+from memorybase.core.ingestion.settlement import WriteResult
+from memorybase.core.memory_bases import dead_letters, deletion
+from memorybase.core.memory_bases import regenerate as regeneration
+from memorybase.core.models import Flow, Session
+from memorybase.core.operations import sweeper
+from memorybase.core.queries import cursors, jobs, memory_bases, progress_rows, sessions
+from memorybase.core.queries import dead_letters as dead_letters_
+from memorybase.core.queries import messages as message_queries
+from memorybase.core.sessions import deletion as session_deletion
+from memorybase.core.sessions import edits
+from memorybase.core.vectors.store import CollectionRef, VectorRecord
 
 
 def rename(world: World, old: str, new: str) -> None:

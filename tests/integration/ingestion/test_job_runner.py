@@ -14,17 +14,17 @@ from harness.rows import each_row
 from harness.waiting import wait_until
 from harness.world import WORKER, WorkerKilled, World, build_world, message_of
 
-from memorybase import errors
-from memorybase.database import clock
-from memorybase.ingestion import claim, job_runner, lease, lost_worker, pipeline, scheduler
-from memorybase.ingestion.claim import Claim
-from memorybase.ingestion.job_runner import JobOutcome
-from memorybase.memory_bases import deletion, regenerate
-from memorybase.queries import cursors
-from memorybase.queries.messages import CountedMessage
-from memorybase.services import Services
-from memorybase.settings import Settings
-from memorybase.vectors.store import CollectionRef, VectorRecord
+from memorybase.core import errors
+from memorybase.core.database import clock
+from memorybase.core.ingestion import claim, job_runner, lease, lost_worker, pipeline, scheduler
+from memorybase.core.ingestion.claim import Claim
+from memorybase.core.ingestion.job_runner import JobOutcome
+from memorybase.core.memory_bases import deletion, regenerate
+from memorybase.core.queries import cursors
+from memorybase.core.queries.messages import CountedMessage
+from memorybase.core.services import Services
+from memorybase.core.settings import Settings
+from memorybase.core.vectors.store import CollectionRef, VectorRecord
 
 SESSIONS = [f"session {n}" for n in range(6)]
 

@@ -9,11 +9,11 @@ from uuid import UUID
 import pytest
 from harness.world import WorkerKilled, World
 
-from memorybase.ingestion import job_runner, lease, lost_worker, pipeline
-from memorybase.ingestion.job_runner import JobOutcome
-from memorybase.memory_bases import regenerate
-from memorybase.models import JobKind
-from memorybase.sessions import edits
+from memorybase.core.ingestion import job_runner, lease, lost_worker, pipeline
+from memorybase.core.ingestion.job_runner import JobOutcome
+from memorybase.core.memory_bases import regenerate
+from memorybase.core.models import JobKind
+from memorybase.core.sessions import edits
 
 WORDS = [f"word{number}" for number in range(6_000)]
 LONG = " ".join(WORDS)

@@ -14,10 +14,10 @@ from harness.tables import make_sqlite
 from harness.world import WorkerKilled, World
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database.engine import Database
-from memorybase.models import JobState
-from memorybase.sessions import edits
-from memorybase.vectors.store import CollectionRef, VectorRecord
+from memorybase.core.database.engine import Database
+from memorybase.core.models import JobState
+from memorybase.core.sessions import edits
+from memorybase.core.vectors.store import CollectionRef, VectorRecord
 
 LEASE_SECONDS = 61.0  # longer than the world's
 
@@ -116,7 +116,7 @@ def test_a_claim_lost_in_a_power_cut_is_queued(world: World, disk: Disk, monkeyp
         raise WorkerKilled
 
     with monkeypatch.context() as patch:
-        patch.setattr("memorybase.ingestion.pipeline.Batch.begin", killed)
+        patch.setattr("memorybase.core.ingestion.pipeline.Batch.begin", killed)
         with pytest.raises(WorkerKilled):
             world.drain()
     assert [job.state for job in world.jobs(base)] == [JobState.RUNNING]

@@ -9,17 +9,17 @@ from uuid import UUID
 import pytest
 from harness.world import World
 
-from memorybase import errors
-from memorybase.database import clock
-from memorybase.database.paging import PageRequest
-from memorybase.ingestion import fair_order
-from memorybase.memory_bases import manage, regenerate
-from memorybase.models import JobKind, Priority
-from memorybase.operations import health
-from memorybase.queries import jobs
-from memorybase.queries.jobs import JobRow
-from memorybase.queries.memory_base_lists import MemoryBaseQuery
-from memorybase.read_models import memory_bases
+from memorybase.core import errors
+from memorybase.core.database import clock
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.ingestion import fair_order
+from memorybase.core.memory_bases import manage, regenerate
+from memorybase.core.models import JobKind, Priority
+from memorybase.core.operations import health
+from memorybase.core.queries import jobs
+from memorybase.core.queries.jobs import JobRow
+from memorybase.core.queries.memory_base_lists import MemoryBaseQuery
+from memorybase.core.read_models import memory_bases
 
 HIGH, NORMAL, LOW = Priority.HIGH, Priority.NORMAL, Priority.LOW
 EIGHT = 8  # what a message costs, compared with one of the next higher priority

@@ -33,17 +33,17 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from memorybase import errors
+from memorybase.core import errors
+from memorybase.core.ingestion import recovery
+from memorybase.core.memory_bases import consistency, dead_letters, deletion, manage
+from memorybase.core.memory_bases import regenerate as regeneration
+from memorybase.core.models import Capture, Generation, JobKind, MemoryBase
+from memorybase.core.operations import sweeper, vector_indexes
+from memorybase.core.services import JobMessage
+from memorybase.core.sessions import edits, restoring
+from memorybase.core.vectors import chunk_ids
+from memorybase.core.vectors.store import CollectionRef
 from memorybase.features.retention import passes
-from memorybase.ingestion import recovery
-from memorybase.memory_bases import consistency, dead_letters, deletion, manage
-from memorybase.memory_bases import regenerate as regeneration
-from memorybase.models import Capture, Generation, JobKind, MemoryBase
-from memorybase.operations import sweeper, vector_indexes
-from memorybase.services import JobMessage
-from memorybase.sessions import edits, restoring
-from memorybase.vectors import chunk_ids
-from memorybase.vectors.store import CollectionRef
 
 pytestmark = pytest.mark.slow
 
@@ -53,12 +53,12 @@ LEASE = 100
 # No renewal falls into an example, so that a frozen worker's lease ends when the machine says so.
 QUICK = {"lease_seconds": LEASE, "chunk_tokens": 16}
 QUICK_CONSTANTS = {
-    "memorybase.ingestion.scheduler.JOB_MAX_MESSAGES": 3,
-    "memorybase.ingestion.lost_worker.MAX_LOST_WORKERS": 2,
-    "memorybase.operations.vector_indexes.EVERY": 1e-6,
-    "memorybase.embedding.chunking.OVERLAP": 0,  # each word of a text is in one chunk
-    "memorybase.keyword_index.packing.PAGE": 3,
-    "memorybase.keyword_index.packing.IDLE_SECONDS": 60.0,
+    "memorybase.core.ingestion.scheduler.JOB_MAX_MESSAGES": 3,
+    "memorybase.core.ingestion.lost_worker.MAX_LOST_WORKERS": 2,
+    "memorybase.core.operations.vector_indexes.EVERY": 1e-6,
+    "memorybase.core.embedding.chunking.OVERLAP": 0,  # each word of a text is in one chunk
+    "memorybase.core.keyword_index.packing.PAGE": 3,
+    "memorybase.core.keyword_index.packing.IDLE_SECONDS": 60.0,
 }
 # Enough for a test run; --hypothesis-profile=long goes on for as long as one likes.
 BOUNDED = settings(max_examples=20, stateful_step_count=40, derandomize=True, database=None)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from harness.world import World
 
-from memorybase import errors
-from memorybase.ingestion import repair
-from memorybase.ingestion.job_runner import JobOutcome
-from memorybase.sessions import edits
+from memorybase.core import errors
+from memorybase.core.ingestion import repair
+from memorybase.core.ingestion.job_runner import JobOutcome
+from memorybase.core.sessions import edits
 
 
 def rename(world: World, old: str, new: str) -> None:

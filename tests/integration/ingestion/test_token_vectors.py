@@ -10,17 +10,17 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase import errors
 from memorybase.cli import doctor
 from memorybase.cli.reconcile import describe
-from memorybase.memory_bases import consistency, deletion, reconcile, regenerate
-from memorybase.models import TokenVectors
-from memorybase.search import search as answer
-from memorybase.search import signals
-from memorybase.search.hits import Hit
-from memorybase.search.request import SearchRequest
-from memorybase.sessions import deletion as session_deletion
-from memorybase.sessions import edits
+from memorybase.core import errors
+from memorybase.core.memory_bases import consistency, deletion, reconcile, regenerate
+from memorybase.core.models import TokenVectors
+from memorybase.core.search import search as answer
+from memorybase.core.search import signals
+from memorybase.core.search.hits import Hit
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.sessions import deletion as session_deletion
+from memorybase.core.sessions import edits
 
 
 def stored(world: World) -> dict[UUID, TokenVectors]:
@@ -176,7 +176,7 @@ class TestRepair:
             raise errors.DatabaseUnavailable
 
         with monkeypatch.context() as patch:
-            patch.setattr("memorybase.queries.token_vectors.record", fail)
+            patch.setattr("memorybase.core.queries.token_vectors.record", fail)
             world.drain()
         assert (stored(world), world.row(base, "s").cursor_seq) == ({}, 0)
         world.pass_time(3_600)

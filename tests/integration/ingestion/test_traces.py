@@ -12,12 +12,12 @@ from harness.spans import Recorded, ancestors, recorded_spans
 from harness.statements import recorded as recorded_statements
 from harness.world import World
 
-from memorybase import errors, tracing
-from memorybase.database.statement_spans import trace_statements
-from memorybase.ingestion import job_runner
-from memorybase.models import IngestionJob, SessionProgress
-from memorybase.search.request import SearchRequest
-from memorybase.search.search import search
+from memorybase.core import errors, tracing
+from memorybase.core.database.statement_spans import trace_statements
+from memorybase.core.ingestion import job_runner
+from memorybase.core.models import IngestionJob, SessionProgress
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.search.search import search
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 OTHER_TRACE = "11111111111111111111111111111111"

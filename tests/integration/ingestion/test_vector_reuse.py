@@ -13,15 +13,15 @@ import sqlalchemy as sa
 from harness.rows import each_row
 from harness.world import World
 
-from memorybase import errors
-from memorybase.memory_bases import consistency, deletion
-from memorybase.memory_bases import regenerate as regeneration
-from memorybase.memory_bases.newest_chunks import NewestChunks
-from memorybase.models import Base
-from memorybase.queries import ledger
-from memorybase.sessions import edits
-from memorybase.vectors import chunk_ids
-from memorybase.vectors.store import CollectionRef, StoredVector
+from memorybase.core import errors
+from memorybase.core.memory_bases import consistency, deletion
+from memorybase.core.memory_bases import regenerate as regeneration
+from memorybase.core.memory_bases.newest_chunks import NewestChunks
+from memorybase.core.models import Base
+from memorybase.core.queries import ledger
+from memorybase.core.sessions import edits
+from memorybase.core.vectors import chunk_ids
+from memorybase.core.vectors.store import CollectionRef, StoredVector
 
 TEXTS = ["the first message", "the second message", "word " * 600, "  ", "the last message"]
 

@@ -14,11 +14,11 @@ from harness.rows import each_row
 from harness.served import Served, serve_api
 
 from api import admission
-from memorybase import errors
-from memorybase.auth import api_keys
-from memorybase.search import search
-from memorybase.search.search import SearchResults
-from memorybase.settings import Settings
+from memorybase.core import errors
+from memorybase.core.auth import api_keys
+from memorybase.core.search import search
+from memorybase.core.search.search import SearchResults
+from memorybase.core.settings import Settings
 
 CALL = {
     "jsonrpc": "2.0",

@@ -10,15 +10,15 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase import errors
-from memorybase.database import clock
-from memorybase.database.paging import PageRequest
-from memorybase.memory_bases import dead_letters, regenerate
-from memorybase.memory_bases.dead_letters import DeadLetterAction, DeadLetterOutcome, SkipReason
-from memorybase.models import DeadLetter
-from memorybase.queries.dead_letters import DeadLetterFilter
-from memorybase.read_models import dead_letters as groups
-from memorybase.read_models import jobs
+from memorybase.core import errors
+from memorybase.core.database import clock
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.memory_bases import dead_letters, regenerate
+from memorybase.core.memory_bases.dead_letters import DeadLetterAction, DeadLetterOutcome, SkipReason
+from memorybase.core.models import DeadLetter
+from memorybase.core.queries.dead_letters import DeadLetterFilter
+from memorybase.core.read_models import dead_letters as groups
+from memorybase.core.read_models import jobs
 
 RETRY, DISCARD = DeadLetterAction.RETRY, DeadLetterAction.DISCARD
 

@@ -17,15 +17,15 @@ from typer.testing import CliRunner, Result
 
 from memorybase import cli, wiring
 from memorybase.cli import reconcile as reconcile_cli
+from memorybase.core.memory_bases import reconcile, regenerate
+from memorybase.core.memory_bases.deep_check import DeepResult, check_memory_base
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.search.search import search
+from memorybase.core.vectors import index_damage
+from memorybase.core.vectors.chroma import ChromaStore
+from memorybase.core.vectors.index_damage import Damage
 from memorybase.features.documents import knowledge
 from memorybase.features.documents.documents import NewDocument
-from memorybase.memory_bases import reconcile, regenerate
-from memorybase.memory_bases.deep_check import DeepResult, check_memory_base
-from memorybase.search.request import SearchRequest
-from memorybase.search.search import search
-from memorybase.vectors import index_damage
-from memorybase.vectors.chroma import ChromaStore
-from memorybase.vectors.index_damage import Damage
 
 MESSAGES = 1_100  # Chroma writes the index to files after the first thousand
 
@@ -50,7 +50,7 @@ class TestDamage:
         assert (said.exit_code, f"deep check of {base}: ok, 5 chunks read" in said.output) == (0, True)
 
     def test_every_page_of_messages_and_documents_is_read(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("memorybase.memory_bases.deep_check.PAGE", 2)
+        monkeypatch.setattr("memorybase.core.memory_bases.deep_check.PAGE", 2)
         base = filled(world)
         world.say("t", "one", "two")
         world.settle()
@@ -196,7 +196,7 @@ class TestHalvedFiles:
 
         halve("header.bin")
         supervisor = SimpleNamespace(monotonic=time.monotonic, sleep=restart)
-        monkeypatch.setattr("memorybase.vectors.index_damage.time", supervisor)
+        monkeypatch.setattr("memorybase.core.vectors.index_damage.time", supervisor)
         assert checked(on_chroma, base).state == "unreadable"
 
     @pytest.mark.slow  # it freezes a process

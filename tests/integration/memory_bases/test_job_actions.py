@@ -9,14 +9,14 @@ from uuid import UUID, uuid4
 import pytest
 from harness.world import World, message_of
 
-from memorybase import errors
-from memorybase.database import clock
-from memorybase.ingestion import claim
-from memorybase.memory_bases import job_actions, regenerate, session_batches
-from memorybase.memory_bases.job_actions import JobResults
-from memorybase.models import IngestionJob, JobState
-from memorybase.queries.job_lists import JobAction, JobFilter, JobSkipReason
-from memorybase.sessions import edits
+from memorybase.core import errors
+from memorybase.core.database import clock
+from memorybase.core.ingestion import claim
+from memorybase.core.memory_bases import job_actions, regenerate, session_batches
+from memorybase.core.memory_bases.job_actions import JobResults
+from memorybase.core.models import IngestionJob, JobState
+from memorybase.core.queries.job_lists import JobAction, JobFilter, JobSkipReason
+from memorybase.core.sessions import edits
 
 RETRY, CANCEL = JobAction.RETRY, JobAction.CANCEL
 

@@ -23,18 +23,18 @@ from harness.waiting import wait_until
 from harness.world import WorkerKilled, World, crash_after
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
-from memorybase.database import clock
+from memorybase.core import errors
+from memorybase.core.database import clock
+from memorybase.core.ingestion import job_runner
+from memorybase.core.ingestion.settlement import Settlement
+from memorybase.core.knowledge_bases import registry
+from memorybase.core.memory_bases import consistency, dead_letters, deletion, manage
+from memorybase.core.memory_bases import regenerate as regeneration
+from memorybase.core.models import KnowledgeBase, MemoryBase, Session, SessionProgress
+from memorybase.core.queries import cursors, memory_bases
+from memorybase.core.sessions import deletion as session_deletion
+from memorybase.core.sessions import edits
 from memorybase.features.documents import knowledge
-from memorybase.ingestion import job_runner
-from memorybase.ingestion.settlement import Settlement
-from memorybase.knowledge_bases import registry
-from memorybase.memory_bases import consistency, dead_letters, deletion, manage
-from memorybase.memory_bases import regenerate as regeneration
-from memorybase.models import KnowledgeBase, MemoryBase, Session, SessionProgress
-from memorybase.queries import cursors, memory_bases
-from memorybase.sessions import deletion as session_deletion
-from memorybase.sessions import edits
 
 
 def delete(world: World, message_id: UUID) -> list[UUID]:
@@ -805,7 +805,7 @@ class TestHistory:
         assert world.row(base, "s").total_processed == 3
 
     def test_start_all_schedules_any_number_of_sessions(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("memorybase.ingestion.scheduler.SESSIONS_SCHEDULED_AT_ONCE", 2)
+        monkeypatch.setattr("memorybase.core.ingestion.scheduler.SESSIONS_SCHEDULED_AT_ONCE", 2)
         for number in range(5):
             world.say(f"s{number}", *texts(2))
         base = world.new_base(start="all")
@@ -857,5 +857,5 @@ class TestHistory:
 @contextlib.contextmanager
 def a_capture_that_read_the_bases_before_the_creation() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("memorybase.queries.memory_bases.share_bases_of_flow", lambda *_: [])
+        patch.setattr("memorybase.core.queries.memory_bases.share_bases_of_flow", lambda *_: [])
         yield

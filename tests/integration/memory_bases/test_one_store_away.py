@@ -13,20 +13,20 @@ from harness.acts import run_batch
 from harness.doubles import AtOnce, InMemoryVectors
 from harness.world import WORKER, World
 
-from memorybase import errors
 from memorybase.cli import doctor
-from memorybase.database import clock
-from memorybase.ingestion import job_runner
-from memorybase.memory_bases import consistency, orphans, reconcile, regenerate
-from memorybase.memory_bases.deletion import delete_memory_base
-from memorybase.models import Heartbeat
-from memorybase.operations import health, heartbeats, stack_parts, store_check
-from memorybase.queries import memory_bases, store_health
-from memorybase.read_models import memory_bases as views
-from memorybase.search import search
-from memorybase.search.request import SearchRequest
-from memorybase.vector_stores import VectorStoreName
-from memorybase.vectors.stores import VectorStores
+from memorybase.core import errors
+from memorybase.core.database import clock
+from memorybase.core.ingestion import job_runner
+from memorybase.core.memory_bases import consistency, orphans, reconcile, regenerate
+from memorybase.core.memory_bases.deletion import delete_memory_base
+from memorybase.core.models import Heartbeat
+from memorybase.core.operations import health, heartbeats, stack_parts, store_check
+from memorybase.core.queries import memory_bases, store_health
+from memorybase.core.read_models import memory_bases as views
+from memorybase.core.search import search
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.vector_stores import VectorStoreName
+from memorybase.core.vectors.stores import VectorStores
 
 pytestmark = pytest.mark.slow
 

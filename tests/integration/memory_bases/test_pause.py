@@ -9,17 +9,17 @@ import pytest
 from harness.world import World
 
 from api.web.memory_state import state_of
-from memorybase import errors
-from memorybase.database import clock
-from memorybase.database.paging import PageRequest
-from memorybase.memory_bases import manage, regenerate
-from memorybase.models import JobKind, JobState
-from memorybase.operations import health, problems
-from memorybase.operations.problems import FixAction, ProblemKind
-from memorybase.queries import cursors, jobs
-from memorybase.queries.memory_base_lists import MemoryBaseQuery, MemoryBaseStatus
-from memorybase.read_models import memory_bases
-from memorybase.sessions import edits
+from memorybase.core import errors
+from memorybase.core.database import clock
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.memory_bases import manage, regenerate
+from memorybase.core.models import JobKind, JobState
+from memorybase.core.operations import health, problems
+from memorybase.core.operations.problems import FixAction, ProblemKind
+from memorybase.core.queries import cursors, jobs
+from memorybase.core.queries.memory_base_lists import MemoryBaseQuery, MemoryBaseStatus
+from memorybase.core.read_models import memory_bases
+from memorybase.core.sessions import edits
 
 
 @pytest.fixture

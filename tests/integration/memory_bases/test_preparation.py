@@ -9,11 +9,11 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase.memory_bases import deletion, manage, preparation
-from memorybase.memory_bases import regenerate as regeneration
-from memorybase.models import Preparation, Session
-from memorybase.operations import sweeper
-from memorybase.read_models import memory_bases as views
+from memorybase.core.memory_bases import deletion, manage, preparation
+from memorybase.core.memory_bases import regenerate as regeneration
+from memorybase.core.models import Preparation, Session
+from memorybase.core.operations import sweeper
+from memorybase.core.read_models import memory_bases as views
 
 SESSIONS = 7
 OLD, NEW = "captured before", "captured between two pages"

@@ -12,15 +12,15 @@ from harness.acts import run_batch
 from harness.waiting import wait_until
 from harness.world import World
 
-from memorybase import errors
-from memorybase.memory_bases import consistency, orphans, reconcile, regenerate
-from memorybase.operations import health, heartbeats, store_check
-from memorybase.search import search
-from memorybase.search.request import SearchRequest
-from memorybase.vector_stores import VectorStoreName
-from memorybase.vectors.chroma import ChromaStore
-from memorybase.vectors.pgvector import PgVectorStore
-from memorybase.vectors.stores import VectorStores
+from memorybase.core import errors
+from memorybase.core.memory_bases import consistency, orphans, reconcile, regenerate
+from memorybase.core.operations import health, heartbeats, store_check
+from memorybase.core.search import search
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.vector_stores import VectorStoreName
+from memorybase.core.vectors.chroma import ChromaStore
+from memorybase.core.vectors.pgvector import PgVectorStore
+from memorybase.core.vectors.stores import VectorStores
 
 pytestmark = [
     pytest.mark.slow,

@@ -13,17 +13,18 @@ from harness.clients import client_of
 from harness.world import World
 from typer.testing import CliRunner, Result
 
-from memorybase import cli, errors, wiring
+from memorybase import cli, wiring
 from memorybase.cli import command
 from memorybase.cli import reconcile as reconcile_cli
-from memorybase.database import batches, clock
-from memorybase.memory_bases import consistency, orphans, regenerate
-from memorybase.memory_bases import reconcile as reconciling
-from memorybase.memory_bases.reconcile import Reconciled
-from memorybase.models import Generation, MemoryBase, Message, SessionProgress
-from memorybase.vectors import chunk_ids
-from memorybase.vectors.store import CollectionRef, StoredCollection, VectorRecord
-from memorybase.vectors.verified_writes import unreachable_ids
+from memorybase.core import errors
+from memorybase.core.database import batches, clock
+from memorybase.core.memory_bases import consistency, orphans, regenerate
+from memorybase.core.memory_bases import reconcile as reconciling
+from memorybase.core.memory_bases.reconcile import Reconciled
+from memorybase.core.models import Generation, MemoryBase, Message, SessionProgress
+from memorybase.core.vectors import chunk_ids
+from memorybase.core.vectors.store import CollectionRef, StoredCollection, VectorRecord
+from memorybase.core.vectors.verified_writes import unreachable_ids
 
 
 def filled(world: World, *sessions: str) -> UUID:
@@ -198,7 +199,7 @@ class TestBases:
         assert reconcile(world, base, repair=True).state == "gone"
 
     def test_more_stray_chunks_than_one_statement_takes(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("memorybase.queries.cursors.pages", lambda ids: batches.pages(ids, 1))
+        monkeypatch.setattr("memorybase.core.queries.cursors.pages", lambda ids: batches.pages(ids, 1))
         base = filled(world, "s", "t", "u")
         for session_id in ("s", "t", "u"):
             copied(world, base, chunk_ids.chunk_id(base, world.messages(session_id)[0].id, 9, 0), session_id=session_id)

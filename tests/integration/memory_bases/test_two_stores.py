@@ -9,18 +9,18 @@ import pytest
 from harness.doubles import InMemoryVectors
 from harness.world import World
 
-from memorybase import errors
+from memorybase.core import errors
+from memorybase.core.memory_bases import consistency, orphans, regenerate
+from memorybase.core.memory_bases.deletion import delete_memory_base
+from memorybase.core.operations import health, heartbeats
+from memorybase.core.read_models import memory_bases
+from memorybase.core.search import search
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.vector_stores import VectorStoreName
+from memorybase.core.vectors.stores import VectorStores
 from memorybase.features.documents import knowledge
 from memorybase.features.documents.documents import NewDocument
 from memorybase.features.documents.knowledge import DocumentQuery
-from memorybase.memory_bases import consistency, orphans, regenerate
-from memorybase.memory_bases.deletion import delete_memory_base
-from memorybase.operations import health, heartbeats
-from memorybase.read_models import memory_bases
-from memorybase.search import search
-from memorybase.search.request import SearchRequest
-from memorybase.vector_stores import VectorStoreName
-from memorybase.vectors.stores import VectorStores
 
 TEXTS = ("wine and cheese", "a long walk", "the hills of Tuscany")
 

@@ -13,13 +13,9 @@ import sqlalchemy as sa
 from harness.world import World
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.auth import api_keys
-from memorybase.database import clock
-from memorybase.features.facts.models import Distillation
-from memorybase.features.memory_map.models import MemoryMap
-from memorybase.features.quotas.models import QuotaCounter
-from memorybase.features.webhooks.models import WebhookDelivery, WebhookEndpoint
-from memorybase.models import (
+from memorybase.core.auth import api_keys
+from memorybase.core.database import clock
+from memorybase.core.models import (
     Base,
     Chat,
     ChatMemory,
@@ -39,11 +35,15 @@ from memorybase.models import (
     SessionSummary,
     WebTicket,
 )
-from memorybase.models.base import UtcDateTime
-from memorybase.operations import clock_steps, health, heartbeats, sweeper
-from memorybase.queries import heartbeats as turns
-from memorybase.queries import timestamps
-from memorybase.services import Services
+from memorybase.core.models.base import UtcDateTime
+from memorybase.core.operations import clock_steps, health, heartbeats, sweeper
+from memorybase.core.queries import heartbeats as turns
+from memorybase.core.queries import timestamps
+from memorybase.core.services import Services
+from memorybase.features.facts.models import Distillation
+from memorybase.features.memory_map.models import MemoryMap
+from memorybase.features.quotas.models import QuotaCounter
+from memorybase.features.webhooks.models import WebhookDelivery, WebhookEndpoint
 
 AHEAD = timedelta(hours=1)
 

@@ -16,9 +16,9 @@ from harness.dashboards import ALERTS, DASHBOARDS, ROOT, Expression, expressions
 from harness.rows import each_row
 from prometheus_client.parser import text_string_to_metric_families
 
-from memorybase import metrics
-from memorybase.embedding import usage
-from memorybase.operations import heartbeats
+from memorybase.core import metrics
+from memorybase.core.embedding import usage
+from memorybase.core.operations import heartbeats
 
 pytestmark = pytest.mark.slow
 

@@ -8,9 +8,9 @@ import pytest
 from harness.api import Api
 from harness.world import World
 
-from memorybase import errors
-from memorybase.operations import exposition, health
-from memorybase.services import Services
+from memorybase.core import errors
+from memorybase.core.operations import exposition, health
+from memorybase.core.services import Services
 
 
 def value(shown: exposition.Exposition, world: World, name: str) -> float:

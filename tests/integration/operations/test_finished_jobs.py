@@ -10,10 +10,10 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase.models import IngestionJob, JobState
-from memorybase.operations import sweeper
-from memorybase.queries.coverage import SearchState
-from memorybase.read_models import ingestion
+from memorybase.core.models import IngestionJob, JobState
+from memorybase.core.operations import sweeper
+from memorybase.core.queries.coverage import SearchState
+from memorybase.core.read_models import ingestion
 
 
 def age(world: World, base: UUID, days: float, **changes: Any) -> None:

@@ -14,18 +14,18 @@ from harness.api import Api, open_api
 from harness.world import World
 from prometheus_client.parser import text_string_to_metric_families
 
-from memorybase import errors
 from memorybase.cli import doctor as doctor_cli
-from memorybase.database import postgresql
-from memorybase.database.paging import PageRequest
-from memorybase.extension import Gauge
-from memorybase.memory_bases import dead_letters, regenerate
-from memorybase.models import Heartbeat, IngestionJob, MemoryBase, Message
-from memorybase.operations import exposition, health, heartbeats, store_check
-from memorybase.operations.health import Backlog
-from memorybase.queries import store_health
-from memorybase.read_models import memory_bases
-from memorybase.settings import Settings
+from memorybase.core import errors
+from memorybase.core.database import postgresql
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.extension import Gauge
+from memorybase.core.memory_bases import dead_letters, regenerate
+from memorybase.core.models import Heartbeat, IngestionJob, MemoryBase, Message
+from memorybase.core.operations import exposition, health, heartbeats, store_check
+from memorybase.core.operations.health import Backlog
+from memorybase.core.queries import store_health
+from memorybase.core.read_models import memory_bases
+from memorybase.core.settings import Settings
 
 ROOT = Path(__file__).parents[3]
 

@@ -12,13 +12,13 @@ import sqlalchemy as sa
 from harness.statements import recorded
 from harness.world import World
 
-from memorybase.calls import Actor
 from memorybase.cli.sweep import sweep_until
-from memorybase.extension import Pace
+from memorybase.core.calls import Actor
+from memorybase.core.extension import Pace
+from memorybase.core.operations import store_check, sweeper, vector_indexes
 from memorybase.features.audit_log import queries
 from memorybase.features.audit_log.recording import values_of
 from memorybase.features.webhooks import sender
-from memorybase.operations import store_check, sweeper, vector_indexes
 
 
 @contextmanager

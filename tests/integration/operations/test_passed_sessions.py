@@ -6,12 +6,12 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase.database.paging import PageRequest
-from memorybase.memory_bases import regenerate
-from memorybase.models import Session
-from memorybase.operations import sweeper
-from memorybase.queries import flows
-from memorybase.read_models import memory_bases
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.memory_bases import regenerate
+from memorybase.core.models import Session
+from memorybase.core.operations import sweeper
+from memorybase.core.queries import flows
+from memorybase.core.read_models import memory_bases
 
 
 def marked(world: World) -> dict[str, bool]:

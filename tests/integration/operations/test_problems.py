@@ -14,16 +14,16 @@ from harness.contract import CONTRACT
 from harness.statements import recorded
 from harness.world import World
 
-from memorybase import errors
+from memorybase.core import errors
+from memorybase.core.memory_bases import consistency
+from memorybase.core.models import DeadLetter, Generation, IngestionJob, MemoryBase, Message
+from memorybase.core.operations import stack_parts
+from memorybase.core.operations.health import part_names
+from memorybase.core.operations.problems import FixAction, Problem, ProblemKind, problems
+from memorybase.core.operations.stack_parts import PartView
+from memorybase.core.settings import Settings
+from memorybase.core.vectors.store import CollectionRef
 from memorybase.features.webhooks import deliveries, endpoints
-from memorybase.memory_bases import consistency
-from memorybase.models import DeadLetter, Generation, IngestionJob, MemoryBase, Message
-from memorybase.operations import stack_parts
-from memorybase.operations.health import part_names
-from memorybase.operations.problems import FixAction, Problem, ProblemKind, problems
-from memorybase.operations.stack_parts import PartView
-from memorybase.settings import Settings
-from memorybase.vectors.store import CollectionRef
 
 
 def part(name: str, problem: str | None = None) -> PartView:

@@ -10,10 +10,10 @@ import pytest
 from harness.rows import each_row
 from harness.world import World
 
-from memorybase.operations import health, stack_parts
-from memorybase.operations.health import Part, part_names
-from memorybase.queries import heartbeats
-from memorybase.settings import Settings
+from memorybase.core.operations import health, stack_parts
+from memorybase.core.operations.health import Part, part_names
+from memorybase.core.queries import heartbeats
+from memorybase.core.settings import Settings
 
 PART_NAMES = part_names(Settings())
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from harness.world import World
 
-from memorybase.operations import store_sizes
-from memorybase.settings import Settings
-from memorybase.vectors.pgvector import PgVectorStore
-from memorybase.vectors.stores import VectorStores
+from memorybase.core.operations import store_sizes
+from memorybase.core.settings import Settings
+from memorybase.core.vectors.pgvector import PgVectorStore
+from memorybase.core.vectors.stores import VectorStores
 
 
 def compared(world: World) -> None:

@@ -10,10 +10,10 @@ import pytest
 from harness.doubles import InMemoryVectors
 from harness.world import World
 
-from memorybase import errors
-from memorybase.memory_bases.regenerate import regenerate
-from memorybase.operations import vector_indexes
-from memorybase.vectors.store import EXPECTED_CHUNKS, CollectionRef
+from memorybase.core import errors
+from memorybase.core.memory_bases.regenerate import regenerate
+from memorybase.core.operations import vector_indexes
+from memorybase.core.vectors.store import EXPECTED_CHUNKS, CollectionRef
 
 
 class IndexingVectors(InMemoryVectors):

@@ -9,12 +9,12 @@ import pytest
 from harness import wait_until
 from harness.world import World, message_of
 
-from memorybase import errors
-from memorybase.ingestion.claim import claim_job
-from memorybase.models import Heartbeat
-from memorybase.operations import heartbeats, workers
-from memorybase.operations.heartbeats import HeartbeatThread
-from memorybase.operations.workers import WorkerState
+from memorybase.core import errors
+from memorybase.core.ingestion.claim import claim_job
+from memorybase.core.models import Heartbeat
+from memorybase.core.operations import heartbeats, workers
+from memorybase.core.operations.heartbeats import HeartbeatThread
+from memorybase.core.operations.workers import WorkerState
 
 
 def test_workers_are_listed_with_what_they_hold(world: World) -> None:

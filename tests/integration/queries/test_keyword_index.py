@@ -6,8 +6,8 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase.models import Posting
-from memorybase.queries import keyword_index
+from memorybase.core.models import Posting
+from memorybase.core.queries import keyword_index
 
 MOST = 10
 FORMS = (1, 2, 3)  # of one word, in several languages

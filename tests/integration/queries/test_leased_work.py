@@ -10,12 +10,12 @@ from uuid import UUID, uuid4
 import pytest
 from harness.world import World
 
-from memorybase import deadlines
-from memorybase.database import clock
-from memorybase.models import SessionSummary
-from memorybase.queries import leased_work
-from memorybase.queries.leased_work import Claim, Work
-from memorybase.services import Task
+from memorybase.core import deadlines
+from memorybase.core.database import clock
+from memorybase.core.models import SessionSummary
+from memorybase.core.queries import leased_work
+from memorybase.core.queries.leased_work import Claim, Work
+from memorybase.core.services import Task
 
 LEASE = timedelta(seconds=60)
 WORK = Work(SessionSummary, Task("test.work", "id"), lambda _: LEASE)

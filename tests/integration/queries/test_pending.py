@@ -8,9 +8,9 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase.models import Capture, Generation, MemoryBase, Message, SessionProgress
-from memorybase.queries.joins import SERVES, key_of, serving_progress
-from memorybase.queries.pending import CURSOR, SESSION_IS_DUE, TARGET, by_capture, is_counted, is_due, is_pending
+from memorybase.core.models import Capture, Generation, MemoryBase, Message, SessionProgress
+from memorybase.core.queries.joins import SERVES, key_of, serving_progress
+from memorybase.core.queries.pending import CURSOR, SESSION_IS_DUE, TARGET, by_capture, is_counted, is_due, is_pending
 
 RUN = (
     {"role": "system", "content": "1"},

@@ -13,11 +13,11 @@ from harness.api import Api
 from harness.rows import each_row
 from harness.world import World
 
-from memorybase import errors
-from memorybase.memory_bases import regenerate
-from memorybase.models import Capture, LedgerEntry, MemoryBase, Message
-from memorybase.read_models import activity as activity_view
-from memorybase.sessions import edits
+from memorybase.core import errors
+from memorybase.core.memory_bases import regenerate
+from memorybase.core.models import Capture, LedgerEntry, MemoryBase, Message
+from memorybase.core.read_models import activity as activity_view
+from memorybase.core.sessions import edits
 
 pytestmark = pytest.mark.both_databases
 

@@ -11,13 +11,13 @@ import sqlalchemy as sa
 from harness.rows import each_row
 from harness.world import World
 
-from memorybase import errors
-from memorybase.database.paging import PageRequest
-from memorybase.ingestion import flush
-from memorybase.models import IngestionJob, JobState
-from memorybase.queries.base_sessions import BaseSessionQuery, SessionState
-from memorybase.read_models import memory_bases, titles
-from memorybase.sessions import edits
+from memorybase.core import errors
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.ingestion import flush
+from memorybase.core.models import IngestionJob, JobState
+from memorybase.core.queries.base_sessions import BaseSessionQuery, SessionState
+from memorybase.core.read_models import memory_bases, titles
+from memorybase.core.sessions import edits
 
 
 @pytest.fixture

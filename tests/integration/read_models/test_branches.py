@@ -11,12 +11,12 @@ from harness.random_threads import random_log
 from harness.rows import each_row
 from harness.world import World
 
-from memorybase.conversation import UUID_NIL
-from memorybase.conversation.history.session_reader import as_record
-from memorybase.conversation.view.threads import inferred_parents, thread
-from memorybase.database.paging import PageRequest
-from memorybase.queries.messages import MessageQuery
-from memorybase.read_models import branches, sessions
+from memorybase.core.conversation import UUID_NIL
+from memorybase.core.conversation.history.session_reader import as_record
+from memorybase.core.conversation.view.threads import inferred_parents, thread
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.queries.messages import MessageQuery
+from memorybase.core.read_models import branches, sessions
 
 
 def shown(world: World, session_id: str = "s") -> dict[str, tuple[int, int, bool]]:

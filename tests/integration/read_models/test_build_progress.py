@@ -7,10 +7,10 @@ from uuid import uuid4
 import pytest
 from harness.world import World
 
-from memorybase import errors
-from memorybase.memory_bases import regenerate
-from memorybase.read_models import memory_bases
-from memorybase.read_models.memory_bases import BuildView, GenerationsView
+from memorybase.core import errors
+from memorybase.core.memory_bases import regenerate
+from memorybase.core.read_models import memory_bases
+from memorybase.core.read_models.memory_bases import BuildView, GenerationsView
 
 
 def test_progress_is_shown_while_a_build_runs(world: World) -> None:

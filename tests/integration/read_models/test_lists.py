@@ -11,25 +11,25 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase import errors
-from memorybase.conversation import Record, build_view
-from memorybase.conversation.memory_use import record
-from memorybase.conversation.memory_use.provenance import ViewOrigin
-from memorybase.database.paging import Page, PageRequest
+from memorybase.core import errors
+from memorybase.core.conversation import Record, build_view
+from memorybase.core.conversation.memory_use import record
+from memorybase.core.conversation.memory_use.provenance import ViewOrigin
+from memorybase.core.database.paging import Page, PageRequest
+from memorybase.core.memory_bases import regenerate
+from memorybase.core.models import Capture, MemoryBase, Run, Session
+from memorybase.core.queries import session_lists
+from memorybase.core.queries.coverage import RANKED, SearchState
+from memorybase.core.queries.messages import MessageQuery
+from memorybase.core.queries.runs import RunFilter
+from memorybase.core.queries.session_lists import SessionFilter
+from memorybase.core.read_models import end_users, memory_bases, run_story, runs, sessions
+from memorybase.core.read_models.runs import RecalledView, RunView
+from memorybase.core.read_models.sessions import SessionView
+from memorybase.core.sessions import edits
 from memorybase.features.splox import memories, message_log
 from memorybase.features.splox.config import ChatMemoryConfig
 from memorybase.features.splox.memories import ChatSelector, MemoryKey
-from memorybase.memory_bases import regenerate
-from memorybase.models import Capture, MemoryBase, Run, Session
-from memorybase.queries import session_lists
-from memorybase.queries.coverage import RANKED, SearchState
-from memorybase.queries.messages import MessageQuery
-from memorybase.queries.runs import RunFilter
-from memorybase.queries.session_lists import SessionFilter
-from memorybase.read_models import end_users, memory_bases, run_story, runs, sessions
-from memorybase.read_models.runs import RecalledView, RunView
-from memorybase.read_models.sessions import SessionView
-from memorybase.sessions import edits
 
 ALL = PageRequest()
 
@@ -69,7 +69,7 @@ def story_state(world: World, run_id: UUID) -> SearchState:
 
 
 def test_a_total_is_counted_up_to_a_bound(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memorybase.database.paging.MAX_TOTAL", 3)
+    monkeypatch.setattr("memorybase.core.database.paging.MAX_TOTAL", 3)
     wanted = MessageQuery(flow_id=world.flow_id)
     totals = []
     for text in ("one", "two", "three", "four"):
@@ -248,7 +248,7 @@ class TestFilters:
     def test_a_frequent_word_is_looked_for_in_a_bounded_number_of_rows(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("memorybase.queries.text_filter.RARE", 1)
+        monkeypatch.setattr("memorybase.core.queries.text_filter.RARE", 1)
         monkeypatch.setattr(session_lists, "CHUNKS", (2, 2))
         for number in range(9):
             world.say(f"s{number}", "berth" if number in {1, 2} else "other")

@@ -11,10 +11,10 @@ from harness.world import World
 
 from api.web.badges import Badge
 from api.web.memory_state import MemoryState, filter_of, state_labels, state_of
-from memorybase.database.paging import PageRequest
-from memorybase.models import Capture, DeadLetter, IngestionJob, MemoryBase
-from memorybase.queries.memory_base_lists import MemoryBaseQuery
-from memorybase.read_models import memory_bases
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.models import Capture, DeadLetter, IngestionJob, MemoryBase
+from memorybase.core.queries.memory_base_lists import MemoryBaseQuery
+from memorybase.core.read_models import memory_bases
 
 
 def shown(world: World, base_id: Any) -> MemoryState:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from harness.world import World
 
-from memorybase.memory_bases import deletion
-from memorybase.read_models import titles
-from memorybase.read_models.sessions import OF_EACH, find_named
-from memorybase.sessions import edits
+from memorybase.core.memory_bases import deletion
+from memorybase.core.read_models import titles
+from memorybase.core.read_models.sessions import OF_EACH, find_named
+from memorybase.core.sessions import edits
 
 
 def found(world: World, text: str, user: object = None) -> list[tuple[str, str]]:

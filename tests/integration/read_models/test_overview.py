@@ -12,10 +12,10 @@ from harness.rows import each_row
 from harness.statements import recorded
 from harness.world import World
 
-from memorybase.models import Capture, LedgerEntry, MemoryBase, MemoryUse, Message, Run, Session
-from memorybase.queries.coverage import SearchState
-from memorybase.read_models import overview as module
-from memorybase.read_models.overview import Overview, Window
+from memorybase.core.models import Capture, LedgerEntry, MemoryBase, MemoryUse, Message, Run, Session
+from memorybase.core.queries.coverage import SearchState
+from memorybase.core.read_models import overview as module
+from memorybase.core.read_models.overview import Overview, Window
 
 
 @pytest.fixture(autouse=True)

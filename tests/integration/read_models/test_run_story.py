@@ -10,16 +10,16 @@ import pytest
 from harness.rows import each_row
 from harness.world import WorkerKilled, World, crash_after
 
-from memorybase.conversation import context
-from memorybase.conversation.context import ContextRequest, RecallOptions
-from memorybase.database.paging import PageRequest
-from memorybase.errors import NotFound
-from memorybase.ids import CallerId
-from memorybase.models import IngestionJob
-from memorybase.read_models import ingestion, run_story
-from memorybase.read_models.ingestion import STAGES, Ingestion
-from memorybase.read_models.run_story import GivenView, RunStory
-from memorybase.sessions import edits, restoring
+from memorybase.core.conversation import context
+from memorybase.core.conversation.context import ContextRequest, RecallOptions
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.errors import NotFound
+from memorybase.core.ids import CallerId
+from memorybase.core.models import IngestionJob
+from memorybase.core.read_models import ingestion, run_story
+from memorybase.core.read_models.ingestion import STAGES, Ingestion
+from memorybase.core.read_models.run_story import GivenView, RunStory
+from memorybase.core.sessions import edits, restoring
 
 BERTH = "Berth 12 has shore power and it is free from Friday"
 QUESTION = "Which berth has shore power?"

@@ -10,11 +10,11 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase.errors import NotFound
-from memorybase.models import MemoryBase
-from memorybase.read_models import transcript
-from memorybase.read_models.transcript import Holding, Place, Transcript
-from memorybase.sessions import edits
+from memorybase.core.errors import NotFound
+from memorybase.core.models import MemoryBase
+from memorybase.core.read_models import transcript
+from memorybase.core.read_models.transcript import Holding, Place, Transcript
+from memorybase.core.sessions import edits
 
 
 def user(text: str, **fields: Any) -> dict[str, Any]:

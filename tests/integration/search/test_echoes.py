@@ -8,10 +8,10 @@ from uuid import UUID
 import pytest
 from harness.world import World
 
-from memorybase.search import search as answer
-from memorybase.search.bands import MIN_SCORE
-from memorybase.search.hits import Hit
-from memorybase.search.request import SearchRequest
+from memorybase.core.search import search as answer
+from memorybase.core.search.bands import MIN_SCORE
+from memorybase.core.search.hits import Hit
+from memorybase.core.search.request import SearchRequest
 
 FACT = "My boat Aurora lies at berth 12."
 QUESTION = "Where does my boat Aurora lie?"

@@ -11,15 +11,15 @@ import pytest
 from harness.statements import recorded
 from harness.world import World
 
-from memorybase.conversation.context import ContextRequest, build_context
-from memorybase.messages import message_text
-from memorybase.queries.message_changes import Attribution
-from memorybase.search import exact_matches
-from memorybase.search import search as answer
-from memorybase.search.bands import MIN_SCORE
-from memorybase.search.hits import Hit
-from memorybase.search.request import SearchRequest
-from memorybase.sessions import edits
+from memorybase.core.conversation.context import ContextRequest, build_context
+from memorybase.core.messages import message_text
+from memorybase.core.queries.message_changes import Attribution
+from memorybase.core.search import exact_matches
+from memorybase.core.search import search as answer
+from memorybase.core.search.bands import MIN_SCORE
+from memorybase.core.search.hits import Hit
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.sessions import edits
 
 FACT = "My boat Aurora lies at berth 12."
 QUESTION = "Where does my boat Aurora lie?"

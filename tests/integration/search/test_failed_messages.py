@@ -7,12 +7,12 @@ from uuid import UUID
 
 from harness.world import World
 
-from memorybase.conversation.context import ContextRequest, RecallOptions, build_context
-from memorybase.conversation.history.read import read_history
-from memorybase.conversation.history.request import Conversation, HistoryRequest
-from memorybase.conversation.session_memory.presets import PRESETS
-from memorybase.search import search as answer
-from memorybase.search.request import SearchRequest
+from memorybase.core.conversation.context import ContextRequest, RecallOptions, build_context
+from memorybase.core.conversation.history.read import read_history
+from memorybase.core.conversation.history.request import Conversation, HistoryRequest
+from memorybase.core.conversation.session_memory.presets import PRESETS
+from memorybase.core.search import search as answer
+from memorybase.core.search.request import SearchRequest
 
 BERTH, ERROR = "Your boat lies at berth 12.", "Error: the boat's rate limit is 429."
 

@@ -16,22 +16,22 @@ from harness.rows import each_row
 from harness.waiting import wait_until
 from harness.world import World
 
-from memorybase import errors, ids
 from memorybase.cli import doctor
-from memorybase.keyword_index import analyzer as keywords
-from memorybase.keyword_index import index
-from memorybase.memory_bases import regenerate
-from memorybase.models import Posting, Speaker
-from memorybase.search import keyword_search
-from memorybase.search import search as answer
-from memorybase.search.bands import MIN_SCORE
-from memorybase.search.hits import Hit
-from memorybase.search.request import SearchRequest
-from memorybase.search.scoring import ENOUGH_EVIDENCE, EVIDENT, SIGNALS
-from memorybase.search.signals import MORE_WORDS
-from memorybase.sessions import deletion as session_deletion
-from memorybase.sessions import edits
-from memorybase.vectors.store import CollectionRef, VectorHit
+from memorybase.core import errors, ids
+from memorybase.core.keyword_index import analyzer as keywords
+from memorybase.core.keyword_index import index
+from memorybase.core.memory_bases import regenerate
+from memorybase.core.models import Posting, Speaker
+from memorybase.core.search import keyword_search
+from memorybase.core.search import search as answer
+from memorybase.core.search.bands import MIN_SCORE
+from memorybase.core.search.hits import Hit
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.search.scoring import ENOUGH_EVIDENCE, EVIDENT, SIGNALS
+from memorybase.core.search.signals import MORE_WORDS
+from memorybase.core.sessions import deletion as session_deletion
+from memorybase.core.sessions import edits
+from memorybase.core.vectors.store import CollectionRef, VectorHit
 
 LONG_AGO = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
@@ -338,7 +338,7 @@ class TestSignals:
 
     def test_keyword_candidates_get_a_cosine_too(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(keyword_search, "KEYWORD_CANDIDATES", {"hybrid": 5})
-        monkeypatch.setattr("memorybase.search.vector_search.FIRST_FETCH", 5)
+        monkeypatch.setattr("memorybase.core.search.vector_search.FIRST_FETCH", 5)
         base = world.new_base(threshold=1)
         world.say("s", *(f"the weather is grey {n}" for n in range(200)), "zebra")
         world.settle()
@@ -388,7 +388,7 @@ class TestTransactions:
             assert asked["content"] not in around
 
     def test_none_is_open_while_model_or_store_works(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("memorybase.search.vector_search.FIRST_FETCH", 1)
+        monkeypatch.setattr("memorybase.core.search.vector_search.FIRST_FETCH", 1)
         base = world.new_base(threshold=1)
         world.say("s", *(f"the zebra is number {number}" for number in range(9)), {"role": "user", "content": "grey"})
         world.settle()

@@ -15,16 +15,16 @@ from harness.statements import recorded
 from harness.world import World, build_world
 from made.in_languages import in_languages
 
-from memorybase.embedding import Embedders
-from memorybase.keyword_index import index
-from memorybase.keyword_index.analyzer import REVISION
-from memorybase.models import Session, SpokenLanguage
-from memorybase.queries.messages import MessageQuery
-from memorybase.queries.session_lists import SessionFilter
-from memorybase.read_models import sessions as lists
-from memorybase.search import search as answer
-from memorybase.search.request import SearchRequest
-from memorybase.settings import Settings
+from memorybase.core.embedding import Embedders
+from memorybase.core.keyword_index import index
+from memorybase.core.keyword_index.analyzer import REVISION
+from memorybase.core.models import Session, SpokenLanguage
+from memorybase.core.queries.messages import MessageQuery
+from memorybase.core.queries.session_lists import SessionFilter
+from memorybase.core.read_models import sessions as lists
+from memorybase.core.search import search as answer
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.settings import Settings
 
 pytestmark = pytest.mark.slow
 

@@ -13,12 +13,12 @@ import pytest
 from harness import PostgresServer
 from harness.world import World, build_world
 
-from memorybase.search.hits import Hit
-from memorybase.search.request import SearchRequest
-from memorybase.search.search import search
-from memorybase.search.vector_search import COMPARED_CHUNKS
-from memorybase.sessions import edits
-from memorybase.vectors.pgvector import PgVectorStore
+from memorybase.core.search.hits import Hit
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.search.search import search
+from memorybase.core.search.vector_search import COMPARED_CHUNKS
+from memorybase.core.sessions import edits
+from memorybase.core.vectors.pgvector import PgVectorStore
 
 pytestmark = pytest.mark.slow  # thousands of messages
 

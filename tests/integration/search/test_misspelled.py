@@ -10,11 +10,11 @@ from harness.rows import each_row
 from harness.statements import recorded
 from harness.world import World
 
-from memorybase.keyword_index import packing
-from memorybase.queries import keyword_index as postings
-from memorybase.search import keyword_search, misspelled
-from memorybase.search import search as answer
-from memorybase.search.request import SearchRequest
+from memorybase.core.keyword_index import packing
+from memorybase.core.queries import keyword_index as postings
+from memorybase.core.search import keyword_search, misspelled
+from memorybase.core.search import search as answer
+from memorybase.core.search.request import SearchRequest
 
 TEXTS = (
     "The doctor gave me an antibiotic on Monday",

@@ -16,19 +16,19 @@ from harness.index import assert_index_exact, stored_postings, wanted_postings
 from harness.statements import recorded
 from harness.world import World
 
-from memorybase.database.paging import PageRequest
-from memorybase.keyword_index import index, orphans, packing
-from memorybase.models import Message, Posting, Session
-from memorybase.queries import posting_blocks, text_filter
-from memorybase.queries import sessions as session_queries
-from memorybase.queries.messages import MessageQuery
-from memorybase.queries.runs import RunFilter
-from memorybase.queries.session_lists import SessionFilter
-from memorybase.read_models import runs, sessions
-from memorybase.search import keyword_search
-from memorybase.search.request import SearchRequest
-from memorybase.search.search import search
-from memorybase.sessions import edits
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.keyword_index import index, orphans, packing
+from memorybase.core.models import Message, Posting, Session
+from memorybase.core.queries import posting_blocks, text_filter
+from memorybase.core.queries import sessions as session_queries
+from memorybase.core.queries.messages import MessageQuery
+from memorybase.core.queries.runs import RunFilter
+from memorybase.core.queries.session_lists import SessionFilter
+from memorybase.core.read_models import runs, sessions
+from memorybase.core.search import keyword_search
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.search.search import search
+from memorybase.core.sessions import edits
 
 WORDS = ("harbour", "granite", "lantern", "meadow", "orchid", "pepper", "quarry", "saddle", "winter", "zebra")
 

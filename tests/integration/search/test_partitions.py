@@ -17,13 +17,14 @@ from harness.statements import recorded
 from harness.world import World, build_world
 from typer.testing import CliRunner
 
-from memorybase import cli, errors
-from memorybase.database import migrate
-from memorybase.database.engine import Database
-from memorybase.keyword_index import partitions
-from memorybase.search.request import SearchRequest
-from memorybase.search.search import search
-from memorybase.sessions import edits
+from memorybase import cli
+from memorybase.core import errors
+from memorybase.core.database import migrate
+from memorybase.core.database.engine import Database
+from memorybase.core.keyword_index import partitions
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.search.search import search
+from memorybase.core.sessions import edits
 
 pytestmark = pytest.mark.slow
 

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from recalling import corpora, naive
 from recalling.corpora import Conversation, Question
 
-from memorybase.embedding import Embedder, Embedders
+from memorybase.core.embedding import Embedder, Embedders
+from memorybase.core.search import request as search_request
+from memorybase.core.search import search as answer
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.settings import Settings
 from memorybase.features.lab.metrics import TOP, judge, summarize
-from memorybase.search import request as search_request
-from memorybase.search import search as answer
-from memorybase.search.request import SearchRequest
-from memorybase.settings import Settings
 
 pytestmark = pytest.mark.slow
 

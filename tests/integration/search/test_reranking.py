@@ -11,12 +11,12 @@ import pytest
 from harness.world import World
 from numpy.typing import NDArray
 
-from memorybase.embedding import CrossEncoderReranker, Reranker
-from memorybase.errors import ModelUnavailable
-from memorybase.search import search as answer
-from memorybase.search.hits import Hit
-from memorybase.search.request import SearchRequest
-from memorybase.settings import Settings
+from memorybase.core.embedding import CrossEncoderReranker, Reranker
+from memorybase.core.errors import ModelUnavailable
+from memorybase.core.search import search as answer
+from memorybase.core.search.hits import Hit
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.settings import Settings
 from memorybase.wiring import build, close
 
 QUERY = "where is the cat"

@@ -8,11 +8,11 @@ from typing import NamedTuple
 from harness.index import assert_index_exact
 from harness.world import World
 
-from memorybase.database.paging import PageRequest
-from memorybase.queries.messages import MessageQuery
-from memorybase.read_models import sessions as lists
-from memorybase.search import search as answer
-from memorybase.search.request import SearchRequest
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.queries.messages import MessageQuery
+from memorybase.core.read_models import sessions as lists
+from memorybase.core.search import search as answer
+from memorybase.core.search.request import SearchRequest
 
 
 class Row(NamedTuple):

@@ -22,19 +22,19 @@ from harness.doubles import FakeEmbedder, InMemoryVectors
 from harness.rows import each_row
 from harness.world import WorkerKilled, World, build_world, crash_after
 
-from memorybase import errors
-from memorybase.embedding import Embedders
-from memorybase.embedding.source import DEFAULT_MODEL
-from memorybase.memory_bases import deletion, regenerate
-from memorybase.models import Capture, LedgerEntry
-from memorybase.search import search as message_search
-from memorybase.search.bands import MIN_SCORE
-from memorybase.search.hits import SNIPPET_CHARS
-from memorybase.search.request import SearchRequest
-from memorybase.sessions import edits
-from memorybase.vectors.chroma import ChromaStore
-from memorybase.vectors.chunk_ids import chunk_id
-from memorybase.vectors.store import VectorHit, VectorRecord
+from memorybase.core import errors
+from memorybase.core.embedding import Embedders
+from memorybase.core.embedding.source import DEFAULT_MODEL
+from memorybase.core.memory_bases import deletion, regenerate
+from memorybase.core.models import Capture, LedgerEntry
+from memorybase.core.search import search as message_search
+from memorybase.core.search.bands import MIN_SCORE
+from memorybase.core.search.hits import SNIPPET_CHARS
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.sessions import edits
+from memorybase.core.vectors.chroma import ChromaStore
+from memorybase.core.vectors.chunk_ids import chunk_id
+from memorybase.core.vectors.store import VectorHit, VectorRecord
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -309,7 +309,7 @@ def test_a_rare_role_is_found(world: Corpus, flow_id: UUID, base_id: UUID) -> No
 def test_a_match_that_no_larger_query_reaches_is_found_by_the_stores_own_filter(
     world: Corpus, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memorybase.search.vector_search.MAX_FETCH", 40)
+    monkeypatch.setattr("memorybase.core.search.vector_search.MAX_FETCH", 40)
     fill(world, flow_id, base_id, 100)
     (rare,) = world.say(flow_id, "quite unlike the query", role="user")
     world.ingest(base_id)
@@ -320,8 +320,8 @@ def test_a_match_that_no_larger_query_reaches_is_found_by_the_stores_own_filter(
 
 
 def test_a_large_session_is_found(world: Corpus, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memorybase.search.vector_search.MAX_FETCH", 40)
-    monkeypatch.setattr("memorybase.search.vector_search.COMPARED_CHUNKS", 2)
+    monkeypatch.setattr("memorybase.core.search.vector_search.MAX_FETCH", 40)
+    monkeypatch.setattr("memorybase.core.search.vector_search.COMPARED_CHUNKS", 2)
     fill(world, flow_id, base_id, 100, session_id="large")
     wanted = world.say(flow_id, *(f"unlike {number}" for number in range(5)), session_id="other")
     world.ingest(base_id, "other")
@@ -503,7 +503,7 @@ def test_of_many_pending_messages_the_newest_are_searched(world: Corpus, flow_id
 def test_of_many_sessions_with_pending_messages_the_latest_are_searched(
     world: Corpus, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memorybase.search.vector_search.PENDING_SESSIONS", 2)
+    monkeypatch.setattr("memorybase.core.search.vector_search.PENDING_SESSIONS", 2)
     for name in ("one", "two", "three"):
         world.say(flow_id, f"zebra {name}", session_id=name)
     world.say(flow_id, "zebra again", session_id="one")

@@ -11,9 +11,9 @@ from harness.api import Api
 from harness.plain_browser import Page, mounted
 from harness.rows import each_row
 
-from memorybase import errors
-from memorybase.search import search
-from memorybase.search.part_weights import PARTS
+from memorybase.core import errors
+from memorybase.core.search import search
+from memorybase.core.search.part_weights import PARTS
 
 Json = dict[str, Any]
 

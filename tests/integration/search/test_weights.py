@@ -10,10 +10,10 @@ from harness.api import Api, open_api
 from harness.rows import each_row
 from harness.world import World
 
-from memorybase.queries.ownership import require_memory_base
-from memorybase.search.scoring import DEFAULT, SETS
-from memorybase.search.weights import StoredWeights, WeightSet, get_weights, set_weights
-from memorybase.settings import Settings
+from memorybase.core.queries.ownership import require_memory_base
+from memorybase.core.search.scoring import DEFAULT, SETS
+from memorybase.core.search.weights import StoredWeights, WeightSet, get_weights, set_weights
+from memorybase.core.settings import Settings
 
 Json = dict[str, Any]
 

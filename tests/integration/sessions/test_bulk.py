@@ -7,11 +7,11 @@ from uuid import uuid4
 import pytest
 from harness.world import World
 
-from memorybase import errors
-from memorybase.queries.coverage import SearchState
-from memorybase.read_models import sessions
-from memorybase.sessions import bulk
-from memorybase.sessions.bulk import Chosen, Outcome
+from memorybase.core import errors
+from memorybase.core.queries.coverage import SearchState
+from memorybase.core.read_models import sessions
+from memorybase.core.sessions import bulk
+from memorybase.core.sessions.bulk import Chosen, Outcome
 
 
 def test_each_session_has_a_result(world: World) -> None:

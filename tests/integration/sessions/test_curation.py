@@ -15,21 +15,21 @@ import sqlalchemy as sa
 from harness.index import assert_index_exact
 from harness.world import World
 
-from memorybase import errors
-from memorybase.conversation.context import ContextRequest, RecallOptions, build_context
-from memorybase.database.paging import PageRequest
-from memorybase.memory_bases import regenerate
-from memorybase.models import Base, MessageChange, Posting, RestorableMessage
-from memorybase.queries.message_changes import Attribution
-from memorybase.queries.messages import MessageQuery
-from memorybase.read_models import sessions
-from memorybase.search import keyword_search
-from memorybase.search import search as message_search
-from memorybase.search.request import SearchRequest
-from memorybase.sessions import curation, edits, restoring
-from memorybase.sessions import deletion as session_deletion
-from memorybase.sessions.curation import Action, BulkAnswer, ChangeView
-from memorybase.sessions.restoring import DeletedMessageView
+from memorybase.core import errors
+from memorybase.core.conversation.context import ContextRequest, RecallOptions, build_context
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.memory_bases import regenerate
+from memorybase.core.models import Base, MessageChange, Posting, RestorableMessage
+from memorybase.core.queries.message_changes import Attribution
+from memorybase.core.queries.messages import MessageQuery
+from memorybase.core.read_models import sessions
+from memorybase.core.search import keyword_search
+from memorybase.core.search import search as message_search
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.sessions import curation, edits, restoring
+from memorybase.core.sessions import deletion as session_deletion
+from memorybase.core.sessions.curation import Action, BulkAnswer, ChangeView
+from memorybase.core.sessions.restoring import DeletedMessageView
 
 S = "s"
 ANNA = Attribution("anna's key", "it was wrong")

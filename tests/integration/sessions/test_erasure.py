@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from harness.world import WorkerKilled, World
 
-from memorybase import errors
-from memorybase.database.paging import PageRequest
-from memorybase.queries import messages as message_queries
-from memorybase.queries import residues, session_lists
-from memorybase.queries.message_changes import Attribution
-from memorybase.queries.messages import MessageQuery
-from memorybase.queries.session_lists import SessionFilter
-from memorybase.search.search import SearchRequest, search
-from memorybase.sessions import edits, erasure
-from memorybase.vectors.store import CollectionRef
+from memorybase.core import errors
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.queries import messages as message_queries
+from memorybase.core.queries import residues, session_lists
+from memorybase.core.queries.message_changes import Attribution
+from memorybase.core.queries.messages import MessageQuery
+from memorybase.core.queries.session_lists import SessionFilter
+from memorybase.core.search.search import SearchRequest, search
+from memorybase.core.sessions import edits, erasure
+from memorybase.core.vectors.store import CollectionRef
 
 
 @pytest.fixture

@@ -9,19 +9,19 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase import errors
-from memorybase.database import clock
-from memorybase.database.paging import PageRequest
-from memorybase.memory_bases import deletion
-from memorybase.models import PlannedBaseDeletion, PlannedDeletion
-from memorybase.queries import planned_deletions
-from memorybase.queries.memory_base_lists import MemoryBaseQuery
-from memorybase.queries.session_lists import SessionFilter
-from memorybase.read_models import memory_bases, sessions
-from memorybase.read_models.sessions import find_named
-from memorybase.sessions import planned_deletion
-from memorybase.sessions.bulk import Chosen
-from memorybase.sessions.planned_deletion import UNDO
+from memorybase.core import errors
+from memorybase.core.database import clock
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.memory_bases import deletion
+from memorybase.core.models import PlannedBaseDeletion, PlannedDeletion
+from memorybase.core.queries import planned_deletions
+from memorybase.core.queries.memory_base_lists import MemoryBaseQuery
+from memorybase.core.queries.session_lists import SessionFilter
+from memorybase.core.read_models import memory_bases, sessions
+from memorybase.core.read_models.sessions import find_named
+from memorybase.core.sessions import planned_deletion
+from memorybase.core.sessions.bulk import Chosen
+from memorybase.core.sessions.planned_deletion import UNDO
 
 
 def listed_bases(world: World, *, without_planned: bool = True) -> list[UUID]:

@@ -8,9 +8,9 @@ import pytest
 from harness.world import World
 from sqlalchemy.orm import Session
 
-from memorybase import errors
-from memorybase.models import Flow
-from memorybase.sessions import flows
+from memorybase.core import errors
+from memorybase.core.models import Flow
+from memorybase.core.sessions import flows
 
 
 def test_a_flow_that_another_request_has_just_created_is_found(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

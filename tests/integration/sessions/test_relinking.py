@@ -14,9 +14,9 @@ from harness.rows import each_row
 from harness.statements import recorded
 from harness.world import World
 
-from memorybase.conversation import UUID_NIL, Limits, View, ViewOptions
-from memorybase.conversation.view.threads import BROKEN_LINK, CYCLE
-from memorybase.sessions import edits, restoring
+from memorybase.core.conversation import UUID_NIL, Limits, View, ViewOptions
+from memorybase.core.conversation.view.threads import BROKEN_LINK, CYCLE
+from memorybase.core.sessions import edits, restoring
 
 S = "s"
 

@@ -11,16 +11,16 @@ import sqlalchemy as sa
 from harness.acts import texts
 from harness.world import World
 
-from memorybase.database.paging import PageRequest
-from memorybase.errors import NotFound
-from memorybase.models import MemoryUse, Session
-from memorybase.queries import memory_uses
-from memorybase.queries.job_lists import JobFilter
-from memorybase.read_models import jobs
-from memorybase.search.request import SearchRequest
-from memorybase.search.search import search
-from memorybase.sessions import edits, renaming
-from memorybase.vectors import indexes
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.errors import NotFound
+from memorybase.core.models import MemoryUse, Session
+from memorybase.core.queries import memory_uses
+from memorybase.core.queries.job_lists import JobFilter
+from memorybase.core.read_models import jobs
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.search.search import search
+from memorybase.core.sessions import edits, renaming
+from memorybase.core.vectors import indexes
 
 pytestmark = pytest.mark.both_databases
 LONG = 10

@@ -14,13 +14,13 @@ import pytest
 from harness import ChromaServer
 from harness.world import World, build_world
 
-from memorybase import errors
-from memorybase.database.engine import Database
-from memorybase.memory_bases.deletion import delete_memory_base
-from memorybase.queries import heartbeats, residues
+from memorybase.core import errors
+from memorybase.core.database.engine import Database
+from memorybase.core.memory_bases.deletion import delete_memory_base
+from memorybase.core.queries import heartbeats, residues
+from memorybase.core.vectors.chroma import ChromaStore
+from memorybase.core.vectors.store import CollectionRef, VectorRecord
 from memorybase.stack import chroma_files, compaction
-from memorybase.vectors.chroma import ChromaStore
-from memorybase.vectors.store import CollectionRef, VectorRecord
 
 WORD = "zqxwordzqx"
 

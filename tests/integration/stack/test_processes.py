@@ -17,7 +17,7 @@ import pytest
 from harness.waiting import wait_until
 from memorybase_client.private_files import write_private
 
-from memorybase import errors
+from memorybase.core import errors
 from memorybase.stack.children import Child
 from memorybase.stack.processes import DEATHS, Processes, end_leftovers
 from memorybase.stack.state import DataDir

@@ -15,10 +15,10 @@ import pytest
 import redis
 from harness import RedisServer, wait_until
 
-from memorybase.conversation.session_memory.summaries import SUMMARIZE
+from memorybase.core.conversation.session_memory.summaries import SUMMARIZE
+from memorybase.core.services import INGEST, JobMessage
+from memorybase.core.settings import Settings
 from memorybase.features.dify.deletion import CLEAN_UP_TASK
-from memorybase.services import INGEST, JobMessage
-from memorybase.settings import Settings
 from worker.queue import (
     PAUSE_SECONDS,
     QUEUE,

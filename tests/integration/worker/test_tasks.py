@@ -10,12 +10,12 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase.conversation.context import ContextRequest, build_context
-from memorybase.conversation.session_memory.presets import FLOWX_5
-from memorybase.conversation.session_memory.summaries import SUMMARIZE
-from memorybase.conversation.summarizers import job
-from memorybase.models import SessionSummary
-from memorybase.read_models import memory_bases
+from memorybase.core.conversation.context import ContextRequest, build_context
+from memorybase.core.conversation.session_memory.presets import FLOWX_5
+from memorybase.core.conversation.session_memory.summaries import SUMMARIZE
+from memorybase.core.conversation.summarizers import job
+from memorybase.core.models import SessionSummary
+from memorybase.core.read_models import memory_bases
 from worker import tasks
 from worker.process import Watchdog, WorkerProcess
 

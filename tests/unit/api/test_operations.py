@@ -14,7 +14,7 @@ from api.deps import KeyedRoute, Reader, Writer, keyed_router
 from api.key_limits import FLOW_IN_PATH, REFUSED
 from api.operations import Policy, operation, policy_of
 from api.web.views import routers as page_routers
-from memorybase.calls import Effect
+from memorybase.core.calls import Effect
 
 OPERATION_IDS = {each["operationId"] for each in operations(CONTRACT)}
 # They answer a question in a body. What they store of it is no change of a caller's.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.rows import each_row
 
 from api.failures import RETRY_AFTER_OUTAGE, headers_of
-from memorybase.errors import RateLimited, SummarizerUnavailable
+from memorybase.core.errors import RateLimited, SummarizerUnavailable
 
 
 @each_row(

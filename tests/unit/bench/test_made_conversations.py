@@ -11,7 +11,7 @@ import made
 import pytest
 from harness.rows import each_row
 
-from memorybase.keyword_index.analyzer import analyzer
+from memorybase.core.keyword_index.analyzer import analyzer
 
 pytestmark = pytest.mark.slow  # It tests a benchmark.
 

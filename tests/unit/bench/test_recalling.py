@@ -12,7 +12,7 @@ import pytest
 from recalling import corpora, evidence
 from recalling.evidence import Asked
 
-from memorybase.search.scoring import EVIDENCE, UNSURE
+from memorybase.core.search.scoring import EVIDENCE, UNSURE
 
 NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
 DOCUMENT = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import rules
 from harness.rows import each_row
 
-from memorybase.keyword_index.languages import LANGUAGES
+from memorybase.core.keyword_index.languages import LANGUAGES
 
 LANGUAGE_RULES = rules.judge_languages()
 FORMS = rules.judge_standing()

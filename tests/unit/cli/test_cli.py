@@ -20,11 +20,12 @@ from memorybase_client import errors as client_errors
 from rich.console import Console
 from typer.testing import CliRunner
 
-from memorybase import __version__, cli, errors
+from memorybase import __version__, cli
 from memorybase.cli import bulk, dead_letters, doctor, options
 from memorybase.cli.demo import MARKER, _fresh
 from memorybase.cli.search import TURN_CHARS, table_of, table_of_facts
-from memorybase.settings import Settings
+from memorybase.core import errors
+from memorybase.core.settings import Settings
 from memorybase.stack import run as stack_run
 from memorybase.stack.state import DataDir, RunningStack
 

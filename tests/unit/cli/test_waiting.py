@@ -12,8 +12,8 @@ import pytest
 from memorybase_client import Client
 from rich.console import Console
 
-from memorybase import errors
 from memorybase.cli import demo, memory_bases
+from memorybase.core import errors
 from memorybase.stack.state import DataDir
 
 BASE = uuid4()

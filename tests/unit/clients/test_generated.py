@@ -26,8 +26,9 @@ from packaging.version import Version
 
 import memorybase
 from api import failures
-from memorybase import errors, features
-from memorybase.search.bands import MIN_SCORE
+from memorybase import features
+from memorybase.core import errors
+from memorybase.core.search.bands import MIN_SCORE
 
 ROOT = Path(__file__).parents[3]
 PROJECT = ROOT / "clients" / "python"

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from harness.rows import each_row
 
-from memorybase.conversation.summarizers.chat_completions import (
+from memorybase.core.conversation.summarizers.chat_completions import (
     LONGEST_RETRY_AFTER_SECONDS,
     ChatEndpoint,
     EndpointUnavailable,

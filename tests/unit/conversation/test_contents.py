@@ -9,13 +9,13 @@ import pytest
 from harness.records import ids, log, numbered, record
 from harness.rows import each_row
 
-from memorybase.conversation import ESTIMATE, FileRef, Record, TextCounter, ToolResultClearing
-from memorybase.conversation.view.budget import MARK, clip, clip_longest
-from memorybase.conversation.view.clearing import clear_tool_results, keep_newest_images
-from memorybase.conversation.view.files import read_files, remote_images, url_label
-from memorybase.conversation.view.records import parts_of, with_files
-from memorybase.conversation.view.token_counters import counter_named
-from memorybase.errors import InvalidRequest, ModelUnavailable
+from memorybase.core.conversation import ESTIMATE, FileRef, Record, TextCounter, ToolResultClearing
+from memorybase.core.conversation.view.budget import MARK, clip, clip_longest
+from memorybase.core.conversation.view.clearing import clear_tool_results, keep_newest_images
+from memorybase.core.conversation.view.files import read_files, remote_images, url_label
+from memorybase.core.conversation.view.records import parts_of, with_files
+from memorybase.core.conversation.view.token_counters import counter_named
+from memorybase.core.errors import InvalidRequest, ModelUnavailable
 
 WORDS = TextCounter("words", lambda text: len(text.split()))
 

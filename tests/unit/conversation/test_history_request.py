@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.rows import each_row
 
-from memorybase.conversation.history.request import turn_limit
+from memorybase.core.conversation.history.request import turn_limit
 
 
 @each_row(("message_limit", "turns"), [(None, 500), (0, 500), (-3, 500), (1, 1), (100, 100), (500, 500), (9999, 500)])

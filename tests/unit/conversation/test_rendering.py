@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, convert_to_messages
 
-from memorybase.conversation import Prefixes, Record
-from memorybase.conversation.session_memory.pairs import memory_use_summary, pairs_of, session_text
-from memorybase.conversation.view.rendering import align, history_text, message_ids, to_langchain, to_openai
+from memorybase.core.conversation import Prefixes, Record
+from memorybase.core.conversation.session_memory.pairs import memory_use_summary, pairs_of, session_text
+from memorybase.core.conversation.view.rendering import align, history_text, message_ids, to_langchain, to_openai
 
 H_A = Prefixes("H", "A")
 IMAGE = {"type": "image_url", "image_url": {"url": "https://x.org/1.png"}}

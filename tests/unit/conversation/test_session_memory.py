@@ -12,12 +12,17 @@ from harness.rows import each_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorybase.conversation import Limits, Record, Summary, View
-from memorybase.conversation.history.session_reader import ThreadTail
-from memorybase.conversation.session_memory.presets import FLOWX_5, FLOWX_6, TOKEN_BUFFER, WINDOW, SessionPreset
-from memorybase.conversation.session_memory.session_view import ModelCall, SessionMemory, StoredSummary, session_memory
-from memorybase.conversation.view.budget import GAP, SUMMARY_DROPPED
-from memorybase.conversation.view.threads import inferred_parents, thread
+from memorybase.core.conversation import Limits, Record, Summary, View
+from memorybase.core.conversation.history.session_reader import ThreadTail
+from memorybase.core.conversation.session_memory.presets import FLOWX_5, FLOWX_6, TOKEN_BUFFER, WINDOW, SessionPreset
+from memorybase.core.conversation.session_memory.session_view import (
+    ModelCall,
+    SessionMemory,
+    StoredSummary,
+    session_memory,
+)
+from memorybase.core.conversation.view.budget import GAP, SUMMARY_DROPPED
+from memorybase.core.conversation.view.threads import inferred_parents, thread
 
 WITH_CURRENT = replace(FLOWX_5, count_current=True)
 

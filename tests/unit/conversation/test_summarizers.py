@@ -13,9 +13,9 @@ import pytest
 from harness.doubles import FakeEmbedder, FakeEmbedders
 from harness.rows import each_row
 
-from memorybase.conversation import Record
-from memorybase.conversation.summarizers.job import pause_after
-from memorybase.conversation.summarizers.llm import (
+from memorybase.core.conversation import Record
+from memorybase.core.conversation.summarizers.job import pause_after
+from memorybase.core.conversation.summarizers.llm import (
     ExtractiveSummarizer,
     LangChainSummarizer,
     OpenAiSummarizer,
@@ -23,9 +23,9 @@ from memorybase.conversation.summarizers.llm import (
     names,
     summarizer_named,
 )
-from memorybase.conversation.view.token_estimate import estimated_tokens
-from memorybase.errors import EmbeddingFailed, InvalidRequest, SummarizerUnavailable, SummaryRejected
-from memorybase.settings import Settings
+from memorybase.core.conversation.view.token_estimate import estimated_tokens
+from memorybase.core.errors import EmbeddingFailed, InvalidRequest, SummarizerUnavailable, SummaryRejected
+from memorybase.core.settings import Settings
 
 KEY = "sk-secret"
 

@@ -11,9 +11,9 @@ from harness.rows import each_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorybase.conversation import UUID_NIL, Record
-from memorybase.conversation.view.threads import BROKEN_LINK, CYCLE, inferred_parents, thread
-from memorybase.errors import NotFound
+from memorybase.core.conversation import UUID_NIL, Record
+from memorybase.core.conversation.view.threads import BROKEN_LINK, CYCLE, inferred_parents, thread
+from memorybase.core.errors import NotFound
 
 
 @dataclass(frozen=True)

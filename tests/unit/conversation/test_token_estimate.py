@@ -6,12 +6,12 @@ import pytest
 from harness.rows import each_row
 from made.token_texts import CLOSE, texts_by_kind
 
-from memorybase.conversation import ESTIMATE, Record
-from memorybase.conversation.view import token_counters
-from memorybase.conversation.view.token_counters import counter_for, counter_named, default_counter
-from memorybase.conversation.view.token_estimate import estimated_tokens
-from memorybase.conversation.view.tokens import ESTIMATE_1, TextCounter, stored_counter
-from memorybase.settings import Settings
+from memorybase.core.conversation import ESTIMATE, Record
+from memorybase.core.conversation.view import token_counters
+from memorybase.core.conversation.view.token_counters import counter_for, counter_named, default_counter
+from memorybase.core.conversation.view.token_estimate import estimated_tokens
+from memorybase.core.conversation.view.tokens import ESTIMATE_1, TextCounter, stored_counter
+from memorybase.core.settings import Settings
 
 TEXTS = texts_by_kind()
 

@@ -11,10 +11,10 @@ from harness.rows import each_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorybase.conversation import Cut, Limits, Record, TrimThreshold
-from memorybase.conversation.view.limits import Replay, Size, TrimResult, Unit, trim
-from memorybase.conversation.view.turns import groups_of, open_question
-from memorybase.errors import InvalidRequest
+from memorybase.core.conversation import Cut, Limits, Record, TrimThreshold
+from memorybase.core.conversation.view.limits import Replay, Size, TrimResult, Unit, trim
+from memorybase.core.conversation.view.turns import groups_of, open_question
+from memorybase.core.errors import InvalidRequest
 
 COUNTER = Flat(10)
 TOOLS = "u1 A1[t1,t2] T1 T2 a1 u2 a2"

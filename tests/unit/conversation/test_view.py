@@ -13,7 +13,7 @@ from harness.what_models_take import refusals
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorybase.conversation import (
+from memorybase.core.conversation import (
     FileRef,
     Limits,
     Record,
@@ -24,10 +24,10 @@ from memorybase.conversation import (
     ViewOptions,
     build_view,
 )
-from memorybase.conversation.session_memory.pairs import pairs_of
-from memorybase.conversation.view.budget import MARK
-from memorybase.conversation.view.build import SummaryUse
-from memorybase.conversation.view.turns import open_question
+from memorybase.core.conversation.session_memory.pairs import pairs_of
+from memorybase.core.conversation.view.budget import MARK
+from memorybase.core.conversation.view.build import SummaryUse
+from memorybase.core.conversation.view.turns import open_question
 
 COUNTER = Flat(10)
 PREFIX = "[Previous Conversation Summary]\n"

@@ -9,10 +9,10 @@ from harness.records import log
 from harness.rows import each_row
 from harness.what_models_take import refusals
 
-from memorybase.conversation import Record, ViewOptions
-from memorybase.conversation.view.build import View, build_view
-from memorybase.conversation.view.files import read_files
-from memorybase.conversation.view.limits import Limits
+from memorybase.core.conversation import Record, ViewOptions
+from memorybase.core.conversation.view.build import View, build_view
+from memorybase.core.conversation.view.files import read_files
+from memorybase.core.conversation.view.limits import Limits
 
 PNG = "data:image/png;base64,iVBORw0KGgo="
 

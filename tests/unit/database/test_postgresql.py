@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from harness.rows import each_row
 
-from memorybase.database.postgresql import Memory, connect_arguments
+from memorybase.core.database.postgresql import Memory, connect_arguments
 
 ONE = "postgresql+psycopg://u@db/memorybase"
 SEVERAL = (

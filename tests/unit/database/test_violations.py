@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from memorybase import errors
-from memorybase.database import violations
-from memorybase.models import Base
+from memorybase.core import errors
+from memorybase.core.database import violations
+from memorybase.core.models import Base
 
 TABLES = list(Base.metadata.tables.values())
 NOUNS = {mapper.local_table.name: getattr(mapper.class_, "noun", None) for mapper in Base.registry.mappers}  # type: ignore[attr-defined]

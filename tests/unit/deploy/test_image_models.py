@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from memorybase.embedding.exported import SHIPPED
+from memorybase.core.embedding.exported import SHIPPED
 
 ROOT = Path(__file__).resolve().parents[3]
 

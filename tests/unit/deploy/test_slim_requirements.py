@@ -17,10 +17,10 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from memorybase import cli
-from memorybase.embedding import exported
-from memorybase.embedding.source import DEFAULT_MODEL, ModelSource
-from memorybase.errors import ModelUnavailable
-from memorybase.settings import Settings
+from memorybase.core.embedding import exported
+from memorybase.core.embedding.source import DEFAULT_MODEL, ModelSource
+from memorybase.core.errors import ModelUnavailable
+from memorybase.core.settings import Settings
 
 ROOT = Path(__file__).parents[3]
 SLIM: dict[str, Any] = runpy.run_path(str(ROOT / "deploy" / "slim_requirements.py"))
@@ -39,7 +39,7 @@ try:
     import onnx
 except ImportError as error:
     print("onnx", error.name)
-from memorybase.vectors import chroma
+from memorybase.core.vectors import chroma
 chroma.load_client()
 for package in ("memorybase", "worker", "api"):
     root = importlib.import_module(package)

@@ -9,9 +9,9 @@ from harness.rows import each_row
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memorybase.embedding import chunking
-from memorybase.embedding.chunking import CHUNKS_PER_WINDOW, Chunk, Chunker, split_text
-from memorybase.vectors.chunk_ids import chunk_id, chunk_ids, parse_chunk_id
+from memorybase.core.embedding import chunking
+from memorybase.core.embedding.chunking import CHUNKS_PER_WINDOW, Chunk, Chunker, split_text
+from memorybase.core.vectors.chunk_ids import chunk_id, chunk_ids, parse_chunk_id
 
 Spans = list[tuple[int, int]]
 

@@ -12,11 +12,11 @@ from harness.preparing import Gate, prepared_by
 from harness.waiting import wait_until
 
 from memorybase import wiring
-from memorybase.embedding import Embedders, export, exported, registry
-from memorybase.embedding.model_cache import FAILURE_SECONDS
-from memorybase.embedding.preparation import RETRY_SECONDS, Preparation
-from memorybase.errors import ModelPreparing, ModelUnavailable
-from memorybase.settings import Settings
+from memorybase.core.embedding import Embedders, export, exported, registry
+from memorybase.core.embedding.model_cache import FAILURE_SECONDS
+from memorybase.core.embedding.preparation import RETRY_SECONDS, Preparation
+from memorybase.core.errors import ModelPreparing, ModelUnavailable
+from memorybase.core.settings import Settings
 
 PATIENCE = 60.0  # of what does not wait in vain
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.rows import each_row
 
-from memorybase.embedding.prompts import Prompts, without_passage_prompt
+from memorybase.core.embedding.prompts import Prompts, without_passage_prompt
 
 
 @each_row("model", ["onnx-fp32/all-MiniLM-L6-v2/12345678", "onnx-fp32/owner/model/12345678"])

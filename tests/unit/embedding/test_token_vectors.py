@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from memorybase.embedding.token_vectors import (
+from memorybase.core.embedding.token_vectors import (
     DEFAULT_PROJECTION,
     DIMENSIONS,
     Projection,

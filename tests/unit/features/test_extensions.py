@@ -10,7 +10,7 @@ from api.extension import Routes
 from api.web.extension import Pages
 from memorybase import features
 from memorybase.cli.extension import Commands
-from memorybase.extension import Extension, Hooks
+from memorybase.core.extension import Extension, Hooks
 
 FOLDER = Path(features.__file__).parent
 PARTS = ("hooks", "routes", "page", "commands")

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memorybase_client.importers.runs import Part
 
-from memorybase import errors
-from memorybase.import_export.conversation_files import read_runs
-from memorybase.models import ID_LENGTH
+from memorybase.core import errors
+from memorybase.core.import_export.conversation_files import read_runs
+from memorybase.core.models import ID_LENGTH
 
 
 def lines(*messages: dict[str, Any]) -> str:

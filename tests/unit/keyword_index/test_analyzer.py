@@ -8,9 +8,9 @@ from harness.rows import each_row
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memorybase.keyword_index import analyzer as keywords
-from memorybase.keyword_index import scripts
-from memorybase.keyword_index.analyzer import (
+from memorybase.core.keyword_index import analyzer as keywords
+from memorybase.core.keyword_index import scripts
+from memorybase.core.keyword_index.analyzer import (
     MAX_CHARS,
     MAX_COUNT,
     MAX_TERM_CHARS,

@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 from harness.rows import each_row
 
-from memorybase.keyword_index import figures
-from memorybase.keyword_index.analyzer import analyzer, term_key, term_keys
+from memorybase.core.keyword_index import figures
+from memorybase.core.keyword_index.analyzer import analyzer, term_key, term_keys
 
 DETECTING, ENGLISH = analyzer("detect"), analyzer("english")
 FLOW = UUID(int=1)

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from harness.rows import each_row
 from made.in_languages import in_languages
 
-from memorybase.keyword_index import index
-from memorybase.keyword_index.analyzer import DETECT, MAX_COUNT, Traits, analyzer, name_forms
-from memorybase.keyword_index.languages import LANGUAGES, LATIN, Language
-from memorybase.search.query_parser import Question, parse, possible_names
+from memorybase.core.keyword_index import index
+from memorybase.core.keyword_index.analyzer import DETECT, MAX_COUNT, Traits, analyzer, name_forms
+from memorybase.core.keyword_index.languages import LANGUAGES, LATIN, Language
+from memorybase.core.search.query_parser import Question, parse, possible_names
 
 CONVERSATIONS = in_languages()
 # Questions for what was yesterday, last week, last month, last year, two weeks ago, last Monday, this week, this month.

@@ -6,7 +6,7 @@ import random
 
 from harness.rows import each_row
 
-from memorybase.read_models.transcript import Jump, thread_ranges
+from memorybase.core.read_models.transcript import Jump, thread_ranges
 
 
 def walked(jumps: list[Jump], newest: int, through: int | None) -> list[int]:

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from memorybase.keyword_index.languages import LANGUAGES
-from memorybase.search.about_person import asks_about_area, asks_about_person, topic_of
+from memorybase.core.keyword_index.languages import LANGUAGES
+from memorybase.core.search.about_person import asks_about_area, asks_about_person, topic_of
 from tests.harness.rows import each_row
 
 ASK = {

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from harness.rows import each_row
 
-from memorybase.caveats import MAX_QUERY_CHARS
-from memorybase.search.asked_text import MOST_QUESTIONS, searches_of
+from memorybase.core.caveats import MAX_QUERY_CHARS
+from memorybase.core.search.asked_text import MOST_QUESTIONS, searches_of
 
 LOG = "ERROR 42 at line 7.\n" * 600
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from harness.doubles import FakeEmbedder
 
-from memorybase.errors import EmbeddingFailed
-from memorybase.search.embedded import CACHED_QUERIES, vectors_of
+from memorybase.core.errors import EmbeddingFailed
+from memorybase.core.search.embedded import CACHED_QUERIES, vectors_of
 
 
 def test_the_least_recently_used_query_is_embedded_again() -> None:

@@ -8,10 +8,10 @@ from uuid import UUID
 
 from harness.rows import each_row
 
+from memorybase.core.search.exact_matches import extent_of, leads_of
+from memorybase.core.search.hits import Hit
 from memorybase.features.hit_corrections import marking
 from memorybase.features.hit_corrections.pairs import Correction
-from memorybase.search.exact_matches import extent_of, leads_of
-from memorybase.search.hits import Hit
 
 
 @each_row(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.rows import each_row
 
-from memorybase.search.keyword_search import seconds_cached
+from memorybase.core.search.keyword_search import seconds_cached
 
 
 @each_row(

@@ -12,13 +12,13 @@ import pytest
 from harness.doubles import FakeEmbedder
 from harness.rows import each_row
 
-from memorybase import errors
-from memorybase.search import long_messages
-from memorybase.search.embedded import Embedded
-from memorybase.search.long_messages import READ, READ_CHARS, LocatedText, LongCandidates, best_of, passages_of
-from memorybase.search.passages import Span
-from memorybase.search.query_parser import Question, parse
-from memorybase.search.scoring import Weights
+from memorybase.core import errors
+from memorybase.core.search import long_messages
+from memorybase.core.search.embedded import Embedded
+from memorybase.core.search.long_messages import READ, READ_CHARS, LocatedText, LongCandidates, best_of, passages_of
+from memorybase.core.search.passages import Span
+from memorybase.core.search.query_parser import Question, parse
+from memorybase.core.search.scoring import Weights
 
 WEIGHTS = Weights("default", 0.0, {"dense": 1.0})
 RARITIES = {"berth": 1.0, "boat": 0.2}

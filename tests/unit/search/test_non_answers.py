@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from harness.rows import each_row
 
-from memorybase.search.non_answers import is_non_answer
+from memorybase.core.search.non_answers import is_non_answer
 
 NON_ANSWERS = {
     "english": (

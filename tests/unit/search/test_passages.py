@@ -9,8 +9,8 @@ from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorybase.keyword_index.analyzer import analyzer
-from memorybase.search.passages import (
+from memorybase.core.keyword_index.analyzer import analyzer
+from memorybase.core.search.passages import (
     READ_CHARS,
     Passage,
     PassageTerms,

@@ -11,9 +11,9 @@ from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorybase.keyword_index.languages import ENGLISH, LANGUAGES
-from memorybase.search.periods import DAY, Period, periods
-from memorybase.search.query_parser import Question, parse
+from memorybase.core.keyword_index.languages import ENGLISH, LANGUAGES
+from memorybase.core.search.periods import DAY, Period, periods
+from memorybase.core.search.query_parser import Question, parse
 
 NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)  # a Saturday
 TABLES = tomllib.loads(Path(__file__).with_name("named_times.toml").read_text(encoding="utf-8"))

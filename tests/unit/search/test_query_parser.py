@@ -8,9 +8,9 @@ from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorybase.search.passages import best_passage
-from memorybase.search.periods import Period
-from memorybase.search.query_parser import Question, parse, possible_names
+from memorybase.core.search.passages import best_passage
+from memorybase.core.search.periods import Period
+from memorybase.core.search.query_parser import Question, parse, possible_names
 
 NOW = datetime(2023, 8, 16, 12, tzinfo=UTC)  # a Wednesday
 SPEAKERS = {"caroline", "melanie"}

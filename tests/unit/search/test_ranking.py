@@ -7,9 +7,9 @@ from typing import Any, cast
 
 from harness.rows import each_row
 
-from memorybase.search import ranking
-from memorybase.search.candidates import Candidate
-from memorybase.search.demotion import normalized
+from memorybase.core.search import ranking
+from memorybase.core.search.candidates import Candidate
+from memorybase.core.search.demotion import normalized
 
 
 def candidate(session: str, score: float) -> Candidate:

@@ -9,10 +9,10 @@ from uuid import UUID, uuid4
 import pytest
 from harness.rows import each_row
 
-from memorybase.errors import InvalidRequest
-from memorybase.queries.search import Features
-from memorybase.search.conditions import NEGATIONS, OPERATORS, Conditions, checked_condition
-from memorybase.search.request import SearchRequest, passes, with_filters
+from memorybase.core.errors import InvalidRequest
+from memorybase.core.queries.search import Features
+from memorybase.core.search.conditions import NEGATIONS, OPERATORS, Conditions, checked_condition
+from memorybase.core.search.request import SearchRequest, passes, with_filters
 
 SENT = datetime(2026, 11, 22, 10, 30, tzinfo=UTC)
 METADATA = {

@@ -9,9 +9,9 @@ import numpy as np
 from harness.rows import each_row
 from numpy.typing import NDArray
 
-from memorybase.search.bands import BANDS, FAIR, GOOD, MIN_SCORE, STRONG, WEAK, Band, band_of
-from memorybase.search.part_weights import KIND, PARTS, SIGNALS_OF, PartWeights, part_of, shares_by_part
-from memorybase.search.scoring import (
+from memorybase.core.search.bands import BANDS, FAIR, GOOD, MIN_SCORE, STRONG, WEAK, Band, band_of
+from memorybase.core.search.part_weights import KIND, PARTS, SIGNALS_OF, PartWeights, part_of, shares_by_part
+from memorybase.core.search.scoring import (
     DEFAULT,
     ENOUGH_EVIDENCE,
     EVIDENCE,

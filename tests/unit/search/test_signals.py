@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from harness.rows import each_row
 
-from memorybase.embedding import QueryTokens
-from memorybase.search.signals import Signals, fluency_of
+from memorybase.core.embedding import QueryTokens
+from memorybase.core.search.signals import Signals, fluency_of
 
 
 def tokens(count: int, chars: int = 100) -> QueryTokens:

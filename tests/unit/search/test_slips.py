@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.rows import each_row
 
-from memorybase.search import slips
+from memorybase.core.search import slips
 
 
 @each_row(

@@ -12,11 +12,11 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorybase.conversation.view.token_estimate import estimated_tokens
-from memorybase.keyword_index.analyzer import analyzer
-from memorybase.search.hits import Hit
-from memorybase.search.passages import Passage, PassageTerms
-from memorybase.search.token_budget import BEST_HITS, PASSAGE_CHARS, SHORT_PASSAGE_CHARS, Packed, Packer
+from memorybase.core.conversation.view.token_estimate import estimated_tokens
+from memorybase.core.keyword_index.analyzer import analyzer
+from memorybase.core.search.hits import Hit
+from memorybase.core.search.passages import Passage, PassageTerms
+from memorybase.core.search.token_budget import BEST_HITS, PASSAGE_CHARS, SHORT_PASSAGE_CHARS, Packed, Packer
 
 ENGLISH = analyzer("english")
 START = datetime(2026, 1, 1, tzinfo=UTC)

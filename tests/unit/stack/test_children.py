@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memorybase.settings import Settings
+from memorybase.core.settings import Settings
 from memorybase.stack import processes
 from memorybase.stack.children import Plan, plan
 from memorybase.stack.state import DataDir

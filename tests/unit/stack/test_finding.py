@@ -14,9 +14,9 @@ import typer
 from memorybase_client import local_stack
 from memorybase_client.local_stack import LocalStack
 
-from memorybase import errors
 from memorybase.cli import hooks, options
-from memorybase.settings import Settings
+from memorybase.core import errors
+from memorybase.core.settings import Settings
 from memorybase.stack import announce
 from memorybase.stack.run import run_stack
 from memorybase.stack.state import (

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import memorybase
-from memorybase import errors
-from memorybase.settings import Settings
+from memorybase.core import errors
+from memorybase.core.settings import Settings
 from memorybase.stack.children import _absolute_sqlite, import_path
 from memorybase.stack.redis_server import RedisBinary, configure
 from memorybase.stack.state import LOG_BYTES, DataDir, RunningStack, settings_in_use

@@ -10,10 +10,10 @@ import pytest
 from harness.doubles import InMemoryVectors
 from harness.waiting import wait_until
 
-from memorybase.errors import VectorStoreUnavailable
-from memorybase.vectors import guarded_store
-from memorybase.vectors.guarded_store import GuardedStore
-from memorybase.vectors.store import CollectionRef, VectorRecord
+from memorybase.core.errors import VectorStoreUnavailable
+from memorybase.core.vectors import guarded_store
+from memorybase.core.vectors.guarded_store import GuardedStore
+from memorybase.core.vectors.store import CollectionRef, VectorRecord
 
 RECORD = VectorRecord("a", np.ones(4, dtype=np.float32), "text", {"session_id": "s"})
 

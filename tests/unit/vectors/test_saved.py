@@ -9,7 +9,7 @@ import pytest
 from harness.rows import each_row
 from numpy.typing import NDArray
 
-from memorybase.vectors.saved import FOLDER, SavedVectors, find_saved, save_vectors
+from memorybase.core.vectors.saved import FOLDER, SavedVectors, find_saved, save_vectors
 
 TEXTS = [f"text {number}" for number in range(300)]
 

@@ -12,12 +12,12 @@ from harness.doubles import InMemoryVectors
 from harness.rows import each_row
 
 from memorybase import wiring
-from memorybase.errors import CollectionMissing, VectorStoreUnavailable
-from memorybase.settings import Settings
-from memorybase.vector_stores import VECTOR_STORES, VectorStoreKind, VectorStoreName
-from memorybase.vectors import collection_names
-from memorybase.vectors.store import CollectionRef, VectorRecord
-from memorybase.vectors.stores import VectorStores, store_named, store_names
+from memorybase.core.errors import CollectionMissing, VectorStoreUnavailable
+from memorybase.core.settings import Settings
+from memorybase.core.vector_stores import VECTOR_STORES, VectorStoreKind, VectorStoreName
+from memorybase.core.vectors import collection_names
+from memorybase.core.vectors.store import CollectionRef, VectorRecord
+from memorybase.core.vectors.stores import VectorStores, store_named, store_names
 
 VECTOR = np.ones(4, dtype=np.float32)
 POSTGRES = "postgresql://nobody@127.0.0.1:1/none"

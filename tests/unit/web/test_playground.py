@@ -21,11 +21,11 @@ from api.web.playground.asked import Asked, Setting
 from api.web.playground.compare import moves
 from api.web.playground.decided import CORRECTS, REPEATS, REPLACES, REPLIES, Decision, Other
 from api.web.rendering import address, render
-from memorybase import errors
-from memorybase.keyword_index.analyzer import analyzer
-from memorybase.search.bands import GOOD, WEAK
-from memorybase.search.hits import CorrectionOf, Hit
-from memorybase.search.part_weights import PartWeights
+from memorybase.core import errors
+from memorybase.core.keyword_index.analyzer import analyzer
+from memorybase.core.search.bands import GOOD, WEAK
+from memorybase.core.search.hits import CorrectionOf, Hit
+from memorybase.core.search.part_weights import PartWeights
 
 ENGLISH = analyzer("english")
 ASKED = Asked(

@@ -11,8 +11,8 @@ import pytest
 from harness import wait_until
 from harness.doubles import FakeEmbedder, FakeEmbedders
 
-from memorybase import errors
-from memorybase.settings import Settings
+from memorybase.core import errors
+from memorybase.core.settings import Settings
 from worker import process
 
 ROOT = Path(__file__).resolve().parents[3]

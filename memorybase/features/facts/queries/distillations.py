@@ -10,15 +10,15 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database import batches
-from memorybase.database.upsert import core, insert, new_id
+from memorybase.core.database import batches
+from memorybase.core.database.upsert import core, insert, new_id
+from memorybase.core.models import MemoryBase, Message, SessionProgress
+from memorybase.core.queries import leased_work, preparations
+from memorybase.core.queries.joins import key_of
+from memorybase.core.queries.memory_bases import BaseRow
+from memorybase.core.queries.sessions import SessionRow
 from memorybase.features.facts.models import Distillation, DistillKind, Fact, FactSource
 from memorybase.features.facts.queries.fact_deletion import delete_facts
-from memorybase.models import MemoryBase, Message, SessionProgress
-from memorybase.queries import leased_work, preparations
-from memorybase.queries.joins import key_of
-from memorybase.queries.memory_bases import BaseRow
-from memorybase.queries.sessions import SessionRow
 
 MAX_REDO = 200  # edited messages of a session that wait to be distilled again; beyond, the cursor moves back
 

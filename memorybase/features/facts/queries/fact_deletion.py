@@ -10,8 +10,8 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database import batches
-from memorybase.database.upsert import rows_affected
+from memorybase.core.database import batches
+from memorybase.core.database.upsert import rows_affected
 from memorybase.features.facts.models import Fact
 
 

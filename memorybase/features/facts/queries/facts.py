@@ -11,14 +11,14 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 from sqlalchemy.orm import undefer
 
-from memorybase.database import batches
-from memorybase.database.paging import MAX_TOTAL, Found, Keyset, PageRequest, fetch_page
-from memorybase.database.upsert import insert, rows_affected
+from memorybase.core.database import batches
+from memorybase.core.database.paging import MAX_TOTAL, Found, Keyset, PageRequest, fetch_page
+from memorybase.core.database.upsert import insert, rows_affected
+from memorybase.core.models import MemoryBase, Message, Session
+from memorybase.core.queries.joins import key_of
 from memorybase.features.facts.models import Distillation, DistillationDay, DistillationUsage, Fact, FactSource
 from memorybase.features.facts.queries.distillations import is_supported
 from memorybase.features.facts.queries.fact_deletion import delete_facts
-from memorybase.models import MemoryBase, Message, Session
-from memorybase.queries.joins import key_of
 
 FactState = Literal["current", "superseded", "all"]
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from memorybase import errors
 from memorybase.cli.command import through_stack
 from memorybase.cli.memory_bases import find_memory_base
 from memorybase.cli.options import table_console
+from memorybase.core import errors
 from memorybase.features.lab.commands.questions import ResolvedQuestion, ask_all, load, resolve
 
 if TYPE_CHECKING:

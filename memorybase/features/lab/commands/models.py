@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memorybase import errors
 from memorybase.cli.options import DataDirOption, plural, print_table, progress, read_text, table_console
+from memorybase.core import errors
+from memorybase.core.settings import Settings
 from memorybase.features.lab.commands.evaluate import plain_table
-from memorybase.settings import Settings
 from memorybase.stack.state import find_data_dir
 
 if TYPE_CHECKING:
-    from memorybase.embedding import Embedder
-    from memorybase.embedding.added_models import KnownModel
-    from memorybase.embedding.prompts import Prompts
+    from memorybase.core.embedding import Embedder
+    from memorybase.core.embedding.added_models import KnownModel
+    from memorybase.core.embedding.prompts import Prompts
     from memorybase.features.lab.model_comparison import Measured
     from memorybase.features.lab.model_data import Conversation
 
@@ -43,8 +43,8 @@ def add(
     data_dir: DataDirOption = None,
 ) -> None:
     """Load a model, check its vectors, and record its files; says which settings let memory bases use it."""
-    from memorybase.embedding import added_models, registry
-    from memorybase.embedding.probe import probe
+    from memorybase.core.embedding import added_models, registry
+    from memorybase.core.embedding.probe import probe
 
     settings = _with_prompts(_settings(data_dir), model, query_prompt, passage_prompt)
     typer.echo(f"loading {model}; a first export takes a while", err=True)
@@ -68,7 +68,7 @@ def add(
 @app.command("list")
 def list_models(*, data_dir: DataDirOption = None) -> None:
     """List the default model, the allowed ones and those that were added. Contacts no hub and no endpoint."""
-    from memorybase.embedding import added_models
+    from memorybase.core.embedding import added_models
 
     settings = _settings(data_dir)
     records = {each.name: each for each in added_models.known_models(settings)}
@@ -130,10 +130,10 @@ def _with_prompts(settings: Settings, model: str, query: str | None, passage: st
 
 
 def _record(settings: Settings, model: str, embedder: Embedder, *, near: float, far: float) -> KnownModel:
-    from memorybase.embedding import registry
-    from memorybase.embedding.added_models import KnownModel
-    from memorybase.embedding.endpoint import is_endpoint_model
-    from memorybase.embedding.source import file_digests, find_source
+    from memorybase.core.embedding import registry
+    from memorybase.core.embedding.added_models import KnownModel
+    from memorybase.core.embedding.endpoint import is_endpoint_model
+    from memorybase.core.embedding.source import file_digests, find_source
     from memorybase.features.lab import card
 
     source = None if is_endpoint_model(model) else find_source(model)
@@ -170,8 +170,8 @@ def _described(record: KnownModel) -> list[tuple[str, str]]:
 
 def _hints(settings: Settings, record: KnownModel) -> list[str]:
     """Settings that the operator must make, and statements of the model's card that its configuration lacks."""
-    from memorybase.embedding.prompts import NO_PROMPTS
-    from memorybase.embedding.source import find_source
+    from memorybase.core.embedding.prompts import NO_PROMPTS
+    from memorybase.core.embedding.source import find_source
     from memorybase.features.lab import card
 
     lines = []
@@ -213,7 +213,7 @@ def _shown_prompts(prompts: Prompts) -> str:
 
 
 def _state(record: KnownModel | None) -> str:
-    from memorybase.embedding.added_models import changed_files
+    from memorybase.core.embedding.added_models import changed_files
 
     if record is None:
         return "not added"
@@ -230,9 +230,9 @@ def _state(record: KnownModel | None) -> str:
 
 def _measure(settings: Settings, model: str, conversations: Sequence[Conversation]) -> tuple[Measured, int | None]:
     """The model's figures, and the tokens that an endpoint counted."""
-    from memorybase.embedding import registry, usage
-    from memorybase.embedding.chunking import chunker_for
-    from memorybase.embedding.endpoint import is_endpoint_model
+    from memorybase.core.embedding import registry, usage
+    from memorybase.core.embedding.chunking import chunker_for
+    from memorybase.core.embedding.endpoint import is_endpoint_model
     from memorybase.features.lab.model_comparison import measure
 
     embedder = registry.load(settings, model)

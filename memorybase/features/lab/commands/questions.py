@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 from memorybase_client import errors as client_errors
 
-from memorybase import errors
 from memorybase.cli.options import progress, read_text
+from memorybase.core import errors
 
 if TYPE_CHECKING:
     from memorybase_client import Client, models

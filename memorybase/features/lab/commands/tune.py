@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from memorybase import errors
 from memorybase.cli.command import through_stack
 from memorybase.cli.memory_bases import find_memory_base
 from memorybase.cli.options import progress, table_console
+from memorybase.core import errors
 from memorybase.features.lab.commands.evaluate import TOP, interval, plain_table
 from memorybase.features.lab.commands.questions import ResolvedQuestion, ask_all, load
 
@@ -268,7 +268,7 @@ def _judged(asked: Sequence[JudgedCandidates], scored: Sequence[Scored]) -> list
 
 
 def _weights(pool: Pool, tuned: Tuned) -> Table:
-    from memorybase.search.scoring import SIGNALS
+    from memorybase.core.search.scoring import SIGNALS
 
     table = plain_table("signal", "default", "tuned on all", "what it measures")
     table.columns[-1].justify, table.columns[-1].no_wrap = "left", False

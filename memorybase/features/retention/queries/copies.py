@@ -7,9 +7,9 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.core.models import RestorableMessage
+from memorybase.core.queries import restorable_messages
 from memorybase.features.retention.queries import holds
-from memorybase.models import RestorableMessage
-from memorybase.queries import restorable_messages
 
 Kept = RestorableMessage
 

@@ -10,10 +10,9 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database import batches
-from memorybase.database.upsert import rows_affected
-from memorybase.features.retention.queries import holds
-from memorybase.models import (
+from memorybase.core.database import batches
+from memorybase.core.database.upsert import rows_affected
+from memorybase.core.models import (
     Chat,
     ChatRecord,
     Flow,
@@ -27,9 +26,10 @@ from memorybase.models import (
     Session,
     SessionProgress,
 )
-from memorybase.queries import restorable_messages
-from memorybase.queries.joins import MESSAGE_OF_SESSION
-from memorybase.queries.sessions import SessionRow
+from memorybase.core.queries import restorable_messages
+from memorybase.core.queries.joins import MESSAGE_OF_SESSION
+from memorybase.core.queries.sessions import SessionRow
+from memorybase.features.retention.queries import holds
 
 # A session's rows, and when they were stored.
 _STORED_AT: tuple[tuple[type[Any], Any], ...] = (

@@ -13,13 +13,13 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
-from memorybase.database.paging import Found, Keyset, Listing, PageRequest, given
-from memorybase.database.upsert import rows_affected
-from memorybase.deletions import Deletion, OfChat, OfEndUser, OfFlow, OfNode, OfSession, OfUse
+from memorybase.core import errors
+from memorybase.core.database.paging import Found, Keyset, Listing, PageRequest, given
+from memorybase.core.database.upsert import rows_affected
+from memorybase.core.deletions import Deletion, OfChat, OfEndUser, OfFlow, OfNode, OfSession, OfUse
+from memorybase.core.models import Chat, Flow, MemoryUse, RestorableMessage, Session, User
+from memorybase.core.queries.sessions import SessionRow
 from memorybase.features.retention.models import LegalHold
-from memorybase.models import Chat, Flow, MemoryUse, RestorableMessage, Session, User
-from memorybase.queries.sessions import SessionRow
 
 Hold = LegalHold
 NAMED = 20  # holds that an error names

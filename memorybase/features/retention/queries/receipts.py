@@ -10,12 +10,12 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database import clock
-from memorybase.database.paging import Found, Keyset, Listing, PageRequest, given
-from memorybase.database.upsert import insert, rows_affected
-from memorybase.models import Flow, MemoryBase, Receipt
-from memorybase.queries.erasure import KINDS
-from memorybase.queries.expiry import Rule
+from memorybase.core.database import clock
+from memorybase.core.database.paging import Found, Keyset, Listing, PageRequest, given
+from memorybase.core.database.upsert import insert, rows_affected
+from memorybase.core.models import Flow, MemoryBase, Receipt
+from memorybase.core.queries.erasure import KINDS
+from memorybase.core.queries.expiry import Rule
 
 PassRule = Literal[Rule, "memory_use"]  # also the setting for recorded uses
 PASS_RULES: tuple[PassRule, ...] = get_args(PassRule)  # receipts of erasures are in the same table

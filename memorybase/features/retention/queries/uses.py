@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 from sqlalchemy.orm import aliased
 
+from memorybase.core.models import Flow, MemoryUse, Run, Session
 from memorybase.features.retention.queries import holds
-from memorybase.models import Flow, MemoryUse, Run, Session
 
 
 class DueUse(NamedTuple):

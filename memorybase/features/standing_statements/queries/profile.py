@@ -15,9 +15,9 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.core.models import IS_PINNED, Message, Session
+from memorybase.core.queries.joins import MESSAGE_OF_SESSION
 from memorybase.features.standing_statements.queries.statements import Owner
-from memorybase.models import IS_PINNED, Message, Session
-from memorybase.queries.joins import MESSAGE_OF_SESSION
 
 SESSIONS = 200  # at most, from either end
 

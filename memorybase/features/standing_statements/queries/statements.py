@@ -10,12 +10,12 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database import batches, records
-from memorybase.database.paging import AnySelect
-from memorybase.database.upsert import core, insert_if_absent
+from memorybase.core.database import batches, records
+from memorybase.core.database.paging import AnySelect
+from memorybase.core.database.upsert import core, insert_if_absent
+from memorybase.core.models import Flow, Message, Session
+from memorybase.core.queries.key_limits import FlowAndEndUser
 from memorybase.features.standing_statements.models import StandingStatement
-from memorybase.models import Flow, Message, Session
-from memorybase.queries.key_limits import FlowAndEndUser
 
 Statement = StandingStatement
 

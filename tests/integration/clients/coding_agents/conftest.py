@@ -11,7 +11,7 @@ from harness.served import Served, serve_api
 from memorybase_client import Client
 from memorybase_client.coding_agents import install
 
-from memorybase import messages
+from memorybase.core import messages
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 import memorybase
 from memorybase import cli
 from memorybase.cli import doctor
-from memorybase.settings import Settings
+from memorybase.core.settings import Settings
 
 pytestmark = pytest.mark.usefixtures("machine")
 

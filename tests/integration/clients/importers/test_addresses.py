@@ -18,7 +18,7 @@ from memorybase_client.importers.runs import Part
 from memorybase_client.importers.systems import ImportSource, read_runs
 
 from memorybase.cli.import_runs import header_lines
-from memorybase.errors import InvalidRequest
+from memorybase.core.errors import InvalidRequest
 
 KEY = {"Authorization": "Api-Key k"}
 

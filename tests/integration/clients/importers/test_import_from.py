@@ -24,8 +24,9 @@ from memorybase_client.importers.records import Report
 from memorybase_client.importers.systems import ImportSource, read_runs
 from typer.testing import CliRunner
 
-from memorybase import cli, errors
+from memorybase import cli
 from memorybase.cli import command, import_batches, import_runs
+from memorybase.core import errors
 
 SAMPLES: dict[str, Callable[[Path], Path]] = {
     "chatgpt": lambda folder: write_json(folder, "conversations.json", exports.chatgpt()),

@@ -13,9 +13,9 @@ import sqlalchemy as sa
 from harness.world import World
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
-from memorybase.calls import Actor, Call, Effect
-from memorybase.database import clock
+from memorybase.core import errors
+from memorybase.core.calls import Actor, Call, Effect
+from memorybase.core.database import clock
 from memorybase.features.audit_log import chain, queries, recording
 from memorybase.features.audit_log.models import AuditChain, AuditEntry
 from memorybase.features.audit_log.recording import Recorder

@@ -12,11 +12,11 @@ from harness.world import empty_world
 from typer.testing import CliRunner, Result
 
 from memorybase import cli
-from memorybase.auth import api_keys
+from memorybase.core.auth import api_keys
+from memorybase.core.services import Services
+from memorybase.core.settings import Settings
 from memorybase.features.audit_log import chain
 from memorybase.features.audit_log.models import AuditEntry
-from memorybase.services import Services
-from memorybase.settings import Settings
 
 
 @pytest.fixture

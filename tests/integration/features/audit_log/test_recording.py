@@ -20,9 +20,9 @@ from harness.statements import recorded
 from api.web import csrf, site
 from api.web.views import routers
 from api.web.visits import COOKIE
-from memorybase.auth import api_keys
-from memorybase.calls import Actor, Call, Effect, Via
-from memorybase.database.engine import Database
+from memorybase.core.auth import api_keys
+from memorybase.core.calls import Actor, Call, Effect, Via
+from memorybase.core.database.engine import Database
 from memorybase.features.audit_log import chain, recording
 from memorybase.features.audit_log.models import AuditEntry
 
@@ -264,7 +264,7 @@ def test_no_content_is_shown_without_an_entry(pages: Api, monkeypatch: pytest.Mo
 
 
 def _fails(*_: object) -> None:
-    from memorybase import errors
+    from memorybase.core import errors
 
     raise errors.DatabaseUnavailable("The database failed: disk full")
 

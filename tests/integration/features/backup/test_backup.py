@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from harness.world import World, build_world
 
-from memorybase import errors
-from memorybase.database import migrate, sqlite_copy
+from memorybase.core import errors
+from memorybase.core.database import migrate, sqlite_copy
 from memorybase.features.backup import commands_take as backups
 from memorybase.features.backup.commands_directory import restore_backup, verify
 from memorybase.features.backup.commands_take import take_backup

@@ -19,26 +19,27 @@ import sqlalchemy as sa
 from harness.world import World, build_world
 from typer.testing import CliRunner, Result
 
-from memorybase import cli, errors, wiring
+from memorybase import cli, wiring
 from memorybase.cli import doctor
 from memorybase.cli.doctor import DoctorContext
-from memorybase.database import clock
+from memorybase.core import errors
+from memorybase.core.database import clock
+from memorybase.core.memory_bases import consistency, orphans, regenerate
+from memorybase.core.models import KnowledgeBase, MemoryBase
+from memorybase.core.operations import problems, stack_parts
+from memorybase.core.search.hits import Hit
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.search.search import search
+from memorybase.core.sessions import edits
+from memorybase.core.settings import RESTORED_ABOUT
+from memorybase.core.vectors import saved
+from memorybase.core.vectors.chroma import ChromaStore
+from memorybase.core.vectors.store import CollectionRef, VectorRecord
 from memorybase.features.backup import commands_restore as restore_cli
 from memorybase.features.backup import vectors as saved_vectors
 from memorybase.features.documents import knowledge
 from memorybase.features.documents.documents import NewDocument
 from memorybase.features.documents.knowledge import DocumentQuery
-from memorybase.memory_bases import consistency, orphans, regenerate
-from memorybase.models import KnowledgeBase, MemoryBase
-from memorybase.operations import problems, stack_parts
-from memorybase.search.hits import Hit
-from memorybase.search.request import SearchRequest
-from memorybase.search.search import search
-from memorybase.sessions import edits
-from memorybase.settings import RESTORED_ABOUT
-from memorybase.vectors import saved
-from memorybase.vectors.chroma import ChromaStore
-from memorybase.vectors.store import CollectionRef, VectorRecord
 
 LOST = "the submarine is painted yellow"
 
@@ -178,7 +179,7 @@ class TestLostTime:
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         base = filled(world)
-        monkeypatch.setattr("memorybase.vectors.collection_names.of_generation", lambda *_: world.ref(base).name)
+        monkeypatch.setattr("memorybase.core.vectors.collection_names.of_generation", lambda *_: world.ref(base).name)
         with pytest.raises(errors.VectorRejected):
             regenerate.regenerate(world.services, world.user_id, base)
         assert world.base(base).building is None

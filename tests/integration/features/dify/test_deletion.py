@@ -10,13 +10,13 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
+from memorybase.core.models import Flow, Heartbeat
+from memorybase.core.operations import sweeper
+from memorybase.core.sessions import deletion as session_deletion
+from memorybase.core.sessions import edits
 from memorybase.features.dify import deletion
 from memorybase.features.dify.deletion import CLEAN_UP, CLEAN_UP_TASK
 from memorybase.features.dify.node_objects import NodeObjectMemory, objects_of
-from memorybase.models import Flow, Heartbeat
-from memorybase.operations import sweeper
-from memorybase.sessions import deletion as session_deletion
-from memorybase.sessions import edits
 
 
 def write_node_object(world: World, app_id: str, conversation_id: str = "s") -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from harness.api import Api, Json
 
-from memorybase import errors
+from memorybase.core import errors
+from memorybase.core.search import search
 from memorybase.features.dify.routes import CONTENT_CHARS, DEFAULT_TOP_K
-from memorybase.search import search
 
 PATH = "/dify/retrieval"
 SENT = "2026-11-22T10:15:00Z"

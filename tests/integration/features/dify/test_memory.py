@@ -8,9 +8,9 @@ from uuid import uuid4
 from harness.records import Flat
 from harness.world import World
 
-from memorybase.conversation.history import node_executions
-from memorybase.conversation.history.request import Conversation
-from memorybase.conversation.view.tokens import ESTIMATE
+from memorybase.core.conversation.history import node_executions
+from memorybase.core.conversation.history.request import Conversation
+from memorybase.core.conversation.view.tokens import ESTIMATE
 from memorybase.features.dify.memory import (
     MemoryConfig,
     MemoryMode,

@@ -16,22 +16,22 @@ from harness.rows import each_row
 from harness.statements import recorded
 from harness.world import build_world, empty_world
 
-from memorybase import errors
-from memorybase.database.paging import PageRequest
-from memorybase.embedding import Embedders
+from memorybase.core import errors
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.embedding import Embedders
+from memorybase.core.knowledge_bases import registry
+from memorybase.core.memory_bases import regenerate
+from memorybase.core.models import Flow, KnowledgeBase, MemoryBase, User
+from memorybase.core.services import Services
+from memorybase.core.settings import Settings
+from memorybase.core.vectors.chroma import ChromaStore
+from memorybase.core.vectors.chunk_ids import parse_chunk_id
+from memorybase.core.vectors.store import CollectionRef, VectorHit, VectorRecord
 from memorybase.features.documents import documents as knowledge_documents
 from memorybase.features.documents import knowledge
 from memorybase.features.documents.documents import DocumentResult, NewDocument
 from memorybase.features.documents.knowledge import DocumentQuery
 from memorybase.features.documents.models import Document
-from memorybase.knowledge_bases import registry
-from memorybase.memory_bases import regenerate
-from memorybase.models import Flow, KnowledgeBase, MemoryBase, User
-from memorybase.services import Services
-from memorybase.settings import Settings
-from memorybase.vectors.chroma import ChromaStore
-from memorybase.vectors.chunk_ids import parse_chunk_id
-from memorybase.vectors.store import CollectionRef, VectorHit, VectorRecord
 
 pytestmark = pytest.mark.both_databases
 

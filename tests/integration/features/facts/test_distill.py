@@ -16,9 +16,16 @@ from harness.expiring import receipts_of
 from harness.rows import each_row
 from harness.world import WorkerKilled, World
 
-from memorybase import deadlines
-from memorybase.database.paging import PageRequest
-from memorybase.errors import InvalidRequest, NotFound
+from memorybase.core import deadlines
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.errors import InvalidRequest, NotFound
+from memorybase.core.memory_bases import preparation
+from memorybase.core.models import MemoryBase, Message, Session
+from memorybase.core.operations import sweeper
+from memorybase.core.services import Services
+from memorybase.core.sessions import deletion as session_deletion
+from memorybase.core.sessions import edits, flows
+from memorybase.core.settings import Settings
 from memorybase.features.facts import claim, job, manage, store
 from memorybase.features.facts.claim import DISTILL
 from memorybase.features.facts.job import Outcome, distil_next
@@ -26,13 +33,6 @@ from memorybase.features.facts.manage import FactView
 from memorybase.features.facts.models import Distillation, Fact, FactSource
 from memorybase.features.facts.recall import FactQuery, recall
 from memorybase.features.retention import forgetting, passes
-from memorybase.memory_bases import preparation
-from memorybase.models import MemoryBase, Message, Session
-from memorybase.operations import sweeper
-from memorybase.services import Services
-from memorybase.sessions import deletion as session_deletion
-from memorybase.sessions import edits, flows
-from memorybase.settings import Settings
 
 S = "session"
 BOAT = "REMEMBER: Mira | Mira owns a sailing boat named Petrel."

@@ -9,15 +9,15 @@ import pytest
 from harness.rows import each_row
 from harness.world import World
 
-from memorybase import errors
-from memorybase.conversation import View, context
-from memorybase.conversation.context import ContextRequest, RecallOptions
+from memorybase.core import errors
+from memorybase.core.conversation import View, context
+from memorybase.core.conversation.context import ContextRequest, RecallOptions
+from memorybase.core.search import ranking
+from memorybase.core.search import search as answer
+from memorybase.core.search.hits import Hit
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.sessions import edits
 from memorybase.features.hit_corrections import marking as corrected_hits
-from memorybase.search import ranking
-from memorybase.search import search as answer
-from memorybase.search.hits import Hit
-from memorybase.search.request import SearchRequest
-from memorybase.sessions import edits
 
 QUERY = "How many connections does the database plan allow?"
 OLDER = "The database plan allows 20 connections in total, which is how many the plan will allow, connections and all."

@@ -12,8 +12,9 @@ from harness.api import Api
 from harness.clients import client_of
 from typer.testing import CliRunner
 
-from memorybase import cli, errors
+from memorybase import cli
 from memorybase.cli import command
+from memorybase.core import errors
 
 pytestmark = pytest.mark.slow
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from memorybase import cli
 from memorybase.cli import command
-from memorybase.settings import Settings
+from memorybase.core.settings import Settings
 
 Json = dict[str, Any]
 

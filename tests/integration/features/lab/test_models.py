@@ -15,10 +15,11 @@ from harness.doubles import FakeEmbedder
 from harness.embedding_endpoint import KEY, EmbeddingEndpoint, serving_embeddings
 from typer.testing import CliRunner
 
-from memorybase import cli, errors
-from memorybase.embedding import registry, usage
-from memorybase.embedding.source import DEFAULT_MODEL, find_source
-from memorybase.settings import Settings
+from memorybase import cli
+from memorybase.core import errors
+from memorybase.core.embedding import registry, usage
+from memorybase.core.embedding.source import DEFAULT_MODEL, find_source
+from memorybase.core.settings import Settings
 
 ENDPOINT = "openai:some-model"
 
@@ -43,7 +44,7 @@ class MadeEmbedder(FakeEmbedder):
 
     def __init__(self, model: str = "made") -> None:
         super().__init__(model)
-        from memorybase.embedding.probe import PAIRS
+        from memorybase.core.embedding.probe import PAIRS
 
         self.same = dict(PAIRS)
 

@@ -12,18 +12,18 @@ from harness.acts import edit
 from harness.rows import each_row
 from harness.world import WorkerKilled, World, crash_after
 
-from memorybase import errors
+from memorybase.core import errors
+from memorybase.core.memory_bases import deletion
+from memorybase.core.memory_bases import regenerate as regeneration
+from memorybase.core.models import LedgerEntry
+from memorybase.core.operations import sweeper
+from memorybase.core.sessions import edits
+from memorybase.core.vectors.chunk_ids import chunk_ids
 from memorybase.features.memory_map import job, read
 from memorybase.features.memory_map import queries as memory_maps
 from memorybase.features.memory_map.job import MAP
 from memorybase.features.memory_map.models import MapPoint, MemoryMap
 from memorybase.features.memory_map.read import MapState, MapView
-from memorybase.memory_bases import deletion
-from memorybase.memory_bases import regenerate as regeneration
-from memorybase.models import LedgerEntry
-from memorybase.operations import sweeper
-from memorybase.sessions import edits
-from memorybase.vectors.chunk_ids import chunk_ids
 from worker import tasks
 from worker.process import Watchdog, WorkerProcess
 

@@ -9,8 +9,8 @@ import pytest
 from harness.world import World
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
-from memorybase.database import clock
+from memorybase.core import errors
+from memorybase.core.database import clock
 from memorybase.features.quotas import manage, usage
 from memorybase.features.quotas.bounds import NAMES
 

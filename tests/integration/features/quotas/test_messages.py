@@ -11,8 +11,8 @@ from harness.statements import recorded
 from harness.world import World
 from integration.features.quotas.conftest import Limited
 
-from memorybase import errors
-from memorybase.callers import acting_as, caller_of
+from memorybase.core import errors
+from memorybase.core.callers import acting_as, caller_of
 from memorybase.features.quotas import manage
 from memorybase.features.quotas.models import QuotaCounter
 

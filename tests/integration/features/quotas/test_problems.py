@@ -8,11 +8,11 @@ from uuid import uuid4
 
 from harness.world import World
 
-from memorybase.callers import acting_as, caller_of
+from memorybase.core.callers import acting_as, caller_of
+from memorybase.core.models import ApiKey
+from memorybase.core.operations.problems import Problem, ProblemKind
 from memorybase.features.quotas import manage, usage
 from memorybase.features.quotas.hooks import HOOKS
-from memorybase.models import ApiKey
-from memorybase.operations.problems import Problem, ProblemKind
 
 
 def found(world: World) -> Sequence[Problem]:

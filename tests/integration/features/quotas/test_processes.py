@@ -17,8 +17,8 @@ import sys
 from pathlib import Path
 from uuid import UUID
 from harness.world import build_world
-from memorybase import errors
-from memorybase.database.engine import Database
+from memorybase.core import errors
+from memorybase.core.database.engine import Database
 
 url, folder, user_id, flow_id, name, most = sys.argv[1:]
 world = build_world(url, Path(folder), database=Database(url))

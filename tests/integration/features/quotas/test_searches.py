@@ -9,14 +9,14 @@ import pytest
 from harness.statements import recorded
 from integration.features.quotas.conftest import Limited
 
-from memorybase import errors, metrics
-from memorybase.callers import charge_search
-from memorybase.conversation import context
-from memorybase.database import postgresql
+from memorybase.core import errors, metrics
+from memorybase.core.callers import charge_search
+from memorybase.core.conversation import context
+from memorybase.core.database import postgresql
+from memorybase.core.search import search
+from memorybase.core.search.request import SearchRequest
+from memorybase.core.search.search import search_several
 from memorybase.features.quotas import queries
-from memorybase.search import search
-from memorybase.search.request import SearchRequest
-from memorybase.search.search import search_several
 
 
 def find(limited: Limited) -> None:

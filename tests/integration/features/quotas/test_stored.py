@@ -15,16 +15,16 @@ from harness.postgres import WAITING
 from harness.waiting import wait_until
 from integration.features.quotas.conftest import Limited
 
-from memorybase import errors
-from memorybase.auth import api_keys
-from memorybase.callers import acting_as
+from memorybase.core import errors
+from memorybase.core.auth import api_keys
+from memorybase.core.callers import acting_as
+from memorybase.core.sessions import edits, restoring
 from memorybase.features.quotas import counting, queries
 from memorybase.features.quotas.bounds import NAMES, bounds_of
 from memorybase.features.quotas.models import QuotaCounter, QuotaEndUser
 from memorybase.features.splox import memories, message_log
 from memorybase.features.splox.config import ChatMemoryConfig
 from memorybase.features.splox.memories import ChatSelector, MemoryKey
-from memorybase.sessions import edits, restoring
 
 pytestmark = pytest.mark.both_databases  # locks and correlated deletes differ
 

@@ -18,20 +18,20 @@ from harness.expiring import S, chat, execute, keep, receipts_of, sweep_all, use
 from harness.index import assert_index_exact
 from harness.world import World
 
-from memorybase import errors
-from memorybase.conversation import Record
-from memorybase.conversation.session_memory import summaries
-from memorybase.conversation.session_memory.summaries import SUMMARIZE
-from memorybase.conversation.session_memory.summary_job import make_summary
-from memorybase.database import clock
-from memorybase.database.paging import PageRequest
+from memorybase.core import errors
+from memorybase.core.conversation import Record
+from memorybase.core.conversation.session_memory import summaries
+from memorybase.core.conversation.session_memory.summaries import SUMMARIZE
+from memorybase.core.conversation.session_memory.summary_job import make_summary
+from memorybase.core.database import clock
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.ids import CallerId
+from memorybase.core.models import Base, DeletedMessage, Flow, Receipt, Session
+from memorybase.core.sessions import edits, erasure, flows, restoring
 from memorybase.features.lab import labels
 from memorybase.features.retention import budget, passes, receipts
 from memorybase.features.retention.queries import expired
 from memorybase.features.webhooks.outbox import EventType
-from memorybase.ids import CallerId
-from memorybase.models import Base, DeletedMessage, Flow, Receipt, Session
-from memorybase.sessions import edits, erasure, flows, restoring
 
 SECRET = "Xylophone-7713"
 

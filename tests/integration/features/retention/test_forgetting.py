@@ -12,14 +12,14 @@ from harness.days import Calendar
 from harness.rows import each_row
 from harness.world import WorkerKilled, World, crash_after
 
-from memorybase import errors
-from memorybase.database import clock
-from memorybase.database.paging import PageRequest
+from memorybase.core import errors
+from memorybase.core.database import clock
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.memory_bases import consistency, manage, regenerate
+from memorybase.core.models import MemoryBase
+from memorybase.core.services import Services
+from memorybase.core.sessions import edits, restoring
 from memorybase.features.retention import budget, forgetting, receipts
-from memorybase.memory_bases import consistency, manage, regenerate
-from memorybase.models import MemoryBase
-from memorybase.services import Services
-from memorybase.sessions import edits, restoring
 
 S = "s"
 
@@ -221,7 +221,7 @@ def test_a_shorter_rule_holds_from_the_next_pass_and_a_longer_one_brings_nothing
 
 def test_many_messages_take_several_passes(world: World, days: Calendar, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forgetting, "PAGE", 2)
-    monkeypatch.setattr("memorybase.messages.MAX_MESSAGES", 1)
+    monkeypatch.setattr("memorybase.core.messages.MAX_MESSAGES", 1)
     base = world.new_base(threshold=1, retain_days=10)
     for number in range(7):
         world.say(f"s{number}", f"old {number}")

@@ -15,20 +15,20 @@ from harness.expiring import S, chat, execute, keep, key_of, receipts_of, sweep_
 from harness.rows import each_row
 from harness.world import World
 
-import memorybase.deletions
-from memorybase import errors
-from memorybase.conversation.history import node_executions
-from memorybase.conversation.memory_use.given import Given, GivenSource, record_given
-from memorybase.conversation.memory_use.record import run_memory
-from memorybase.database.paging import PageRequest
+import memorybase.core.deletions
+from memorybase.core import errors
+from memorybase.core.conversation.history import node_executions
+from memorybase.core.conversation.memory_use.given import Given, GivenSource, record_given
+from memorybase.core.conversation.memory_use.record import run_memory
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.ids import CallerId
+from memorybase.core.models import ChatRecord, MemoryUse, NodeExecution, PlannedDeletion, RestorableMessage
+from memorybase.core.sessions import deletion as session_deletion
+from memorybase.core.sessions import edits, planned_deletion, restoring
+from memorybase.core.sessions.bulk import Chosen
 from memorybase.features.retention import holds, passes
 from memorybase.features.retention.holds import HoldView
 from memorybase.features.splox import memories, message_log
-from memorybase.ids import CallerId
-from memorybase.models import ChatRecord, MemoryUse, NodeExecution, PlannedDeletion, RestorableMessage
-from memorybase.sessions import deletion as session_deletion
-from memorybase.sessions import edits, planned_deletion, restoring
-from memorybase.sessions.bulk import Chosen
 
 ANNA = "anna"
 SCOPES: dict[str, Callable[[World], dict[str, Any]]] = {
@@ -223,14 +223,14 @@ class TestDeletions:
 def test_a_hold_waits_for_a_deletion_that_did_not_see_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.say(S, "one")
     checked, go_on = Event(), Event()
-    check = memorybase.deletions.check
+    check = memorybase.core.deletions.check
 
     def slowly(*args: Any) -> None:
         check(*args)
         checked.set()
         assert go_on.wait(30)
 
-    monkeypatch.setattr(memorybase.deletions, "check", slowly)
+    monkeypatch.setattr(memorybase.core.deletions, "check", slowly)
     with ThreadPoolExecutor(2) as pool:
         deleting = pool.submit(edits.delete_session, world.services, world.user_id, world.flow_id, S)
         assert checked.wait(30)

@@ -13,7 +13,7 @@ from harness.api import Api
 from harness.plain_browser import Page, mounted
 from harness.rows import each_row
 
-from memorybase.models import Message, Receipt
+from memorybase.core.models import Message, Receipt
 
 
 @pytest.fixture

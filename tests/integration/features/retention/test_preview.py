@@ -9,11 +9,11 @@ from harness.days import Calendar
 from harness.expiring import S, chat, execute, keep, receipts_of, sweep_all, use
 from harness.world import World
 
-from memorybase import errors
+from memorybase.core import errors
+from memorybase.core.memory_bases import manage
+from memorybase.core.sessions import edits
 from memorybase.features.retention import holds, preview
 from memorybase.features.retention.preview import RetentionPreview
-from memorybase.memory_bases import manage
-from memorybase.sessions import edits
 
 
 def shown(world: World, **given: int) -> list[RetentionPreview]:

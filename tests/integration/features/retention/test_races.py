@@ -17,13 +17,13 @@ from harness.expiring import keep, sweep_all
 from harness.index import assert_index_exact
 from harness.world import World
 
-from memorybase import errors
-from memorybase.database import clock
+from memorybase.core import errors
+from memorybase.core.database import clock
+from memorybase.core.memory_bases import regenerate
+from memorybase.core.models import Flow, MemoryBase
+from memorybase.core.operations import sweeper
+from memorybase.core.sessions import edits
 from memorybase.features.retention import holds
-from memorybase.memory_bases import regenerate
-from memorybase.models import Flow, MemoryBase
-from memorybase.operations import sweeper
-from memorybase.sessions import edits
 
 KEPT_DAYS = 10
 SESSIONS = ("a", "b", "c")

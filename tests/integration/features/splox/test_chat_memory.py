@@ -13,24 +13,24 @@ import sqlalchemy as sa
 from harness.rows import each_row
 from harness.world import World
 
-from memorybase import errors
-from memorybase.conversation import Record, View, build_view
-from memorybase.conversation.memory_use import record as uses
-from memorybase.conversation.summarizers import job
-from memorybase.conversation.view.build import ViewOptions
-from memorybase.database.paging import PageRequest
-from memorybase.errors import InvalidRequest
+from memorybase.core import errors
+from memorybase.core.conversation import Record, View, build_view
+from memorybase.core.conversation.memory_use import record as uses
+from memorybase.core.conversation.summarizers import job
+from memorybase.core.conversation.view.build import ViewOptions
+from memorybase.core.database.paging import PageRequest
+from memorybase.core.errors import InvalidRequest
+from memorybase.core.models import Chat, ChatRecord
+from memorybase.core.operations import sweeper
+from memorybase.core.queries.messages import MessageQuery
+from memorybase.core.read_models import sessions
+from memorybase.core.sessions import deletion as session_deletion
+from memorybase.core.sessions import edits
 from memorybase.features.splox import message_log, queries
 from memorybase.features.splox.memories import ChatSelector, MemoryKey, get_memory, list_memories
 from memorybase.features.splox.nodes import AddMemory, ChatMemory, DeleteMemory, FlowRef, GetMemoryData
 from memorybase.features.splox.summaries import SUMMARIZE, make_due, summarize_due
 from memorybase.features.splox.views import record_of
-from memorybase.models import Chat, ChatRecord
-from memorybase.operations import sweeper
-from memorybase.queries.messages import MessageQuery
-from memorybase.read_models import sessions
-from memorybase.sessions import deletion as session_deletion
-from memorybase.sessions import edits
 from worker import tasks
 from worker.process import Watchdog, WorkerProcess
 

@@ -10,9 +10,9 @@ from harness.api import Api
 from harness.rows import each_row
 from sqlalchemy import select
 
+from memorybase.core.models import ChatMemory
 from memorybase.features.splox.summaries import SUMMARIZE, make_due
 from memorybase.features.splox.template_work import MAX_NODES, MAX_STEPS
-from memorybase.models import ChatMemory
 
 C = "/flows/support/chat-memories/llm%2F1"
 CONFIG = {"name": "Support", "chat_id": "user-{{ start.user }}", "user_message_content": "{{ start.text }}"}

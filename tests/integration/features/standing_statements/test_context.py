@@ -8,14 +8,14 @@ import pytest
 from harness.rows import each_row
 from harness.world import World
 
-from memorybase.conversation import View
-from memorybase.conversation.context import ContextRequest, RecallOptions, StandingOptions, build_context
-from memorybase.conversation.context_report import ContextReport
-from memorybase.conversation.memory_use import record as uses
-from memorybase.conversation.session_memory.presets import FLOWX_5, FLOWX_6, TOKEN_BUFFER, WINDOW
+from memorybase.core.conversation import View
+from memorybase.core.conversation.context import ContextRequest, RecallOptions, StandingOptions, build_context
+from memorybase.core.conversation.context_report import ContextReport
+from memorybase.core.conversation.memory_use import record as uses
+from memorybase.core.conversation.session_memory.presets import FLOWX_5, FLOWX_6, TOKEN_BUFFER, WINDOW
+from memorybase.core.sessions import edits, flows
 from memorybase.features.standing_statements import statements
 from memorybase.features.standing_statements.context_statements import STANDING_HEADING
-from memorybase.sessions import edits, flows
 
 METRIC, FRAMEWORKS = "Always answer in metric units.", "I prefer light frameworks."
 

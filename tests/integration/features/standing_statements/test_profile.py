@@ -9,14 +9,14 @@ from uuid import UUID
 import pytest
 from harness.world import World
 
-from memorybase import errors
-from memorybase.conversation import View
-from memorybase.conversation.context import ContextRequest, RecallOptions, build_context
-from memorybase.conversation.session_memory.presets import TOKEN_BUFFER
+from memorybase.core import errors
+from memorybase.core.conversation import View
+from memorybase.core.conversation.context import ContextRequest, RecallOptions, build_context
+from memorybase.core.conversation.session_memory.presets import TOKEN_BUFFER
+from memorybase.core.sessions import edits
 from memorybase.features.standing_statements import profile, statements
 from memorybase.features.standing_statements.context_profile import PROFILE_HEADING
 from memorybase.features.standing_statements.profile import ProfileItem
-from memorybase.sessions import edits
 
 NURSE, METRIC = "I'm a nurse on ward 4.", "Always answer in metric units."
 

@@ -13,16 +13,16 @@ from harness.rows import each_row
 from harness.statements import recorded
 from harness.world import World
 
-from memorybase import errors, ids
+from memorybase.core import errors, ids
+from memorybase.core.import_export import exporter, importer
+from memorybase.core.import_export.exporter import ExportScope
+from memorybase.core.ingestion.capture import CaptureResult
+from memorybase.core.memory_bases import regenerate
+from memorybase.core.models import Message
+from memorybase.core.sessions import deletion, edits, restoring
 from memorybase.features.standing_statements import backfill, statements
 from memorybase.features.standing_statements.models import StandingStatement
 from memorybase.features.standing_statements.statements import StandingStatementView
-from memorybase.import_export import exporter, importer
-from memorybase.import_export.exporter import ExportScope
-from memorybase.ingestion.capture import CaptureResult
-from memorybase.memory_bases import regenerate
-from memorybase.models import Message
-from memorybase.sessions import deletion, edits, restoring
 
 METRIC, FRAMEWORKS = "Always answer in metric units.", "I prefer light frameworks."
 

@@ -16,8 +16,8 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from memorybase import errors
-from memorybase.auth import api_keys
+from memorybase.core import errors
+from memorybase.core.auth import api_keys
 from memorybase.features.trace_capture import spans
 
 PROTOBUF = {"Content-Type": "application/x-protobuf"}

@@ -14,8 +14,9 @@ from harness.rows import each_row
 from memorybase_client import errors as client_errors
 from typer.testing import CliRunner
 
-from memorybase import cli, errors
+from memorybase import cli
 from memorybase.cli import command
+from memorybase.core import errors
 from memorybase.features.webhooks import deliveries
 
 Shell = Callable[..., Result]

@@ -13,18 +13,18 @@ from harness.statements import recorded
 from harness.waiting import wait_until
 from harness.world import World
 
-from memorybase import errors
-from memorybase.database import clock
-from memorybase.events import Event
+from memorybase.core import errors
+from memorybase.core.database import clock
+from memorybase.core.events import Event
+from memorybase.core.ingestion.advance import advance
+from memorybase.core.ingestion.claim import claim_job
+from memorybase.core.ingestion.lease import LeaseKeeper
+from memorybase.core.ingestion.settlement import WriteResult
+from memorybase.core.memory_bases import consistency, regenerate
+from memorybase.core.sessions import edits
 from memorybase.features.webhooks import endpoints, outbox
 from memorybase.features.webhooks.models import WebhookEndpoint
 from memorybase.features.webhooks.outbox import EventType
-from memorybase.ingestion.advance import advance
-from memorybase.ingestion.claim import claim_job
-from memorybase.ingestion.lease import LeaseKeeper
-from memorybase.ingestion.settlement import WriteResult
-from memorybase.memory_bases import consistency, regenerate
-from memorybase.sessions import edits
 
 
 def data_of(world: World, event_type: EventType) -> list[dict[str, Any]]:
@@ -151,7 +151,7 @@ def test_an_advance_that_is_rolled_back_leaves_no_event(world: World) -> None:
             raise errors.ClaimLost
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("memorybase.ingestion.settlement.schedule_next", fail)
+            patch.setattr("memorybase.core.ingestion.settlement.schedule_next", fail)
             with pytest.raises(errors.ClaimLost):
                 advance(world.services, claim, keeper, WriteResult(), cursor_id=None)
         assert rows(world) == []

@@ -13,8 +13,9 @@ from harness.hooks import FAILED, GONE, OK, deliver, endpoint_row, happen, let_d
 from harness.waiting import wait_until
 from harness.world import World
 
-from memorybase import errors
-from memorybase.database import clock
+from memorybase.core import errors
+from memorybase.core.database import clock
+from memorybase.core.operations.problems import Problem
 from memorybase.features.webhooks import deliveries, endpoints, health, sender
 from memorybase.features.webhooks import queries as webhooks
 from memorybase.features.webhooks.deliveries import DeliveryState, Discarded
@@ -23,7 +24,6 @@ from memorybase.features.webhooks.models import WebhookDelivery
 from memorybase.features.webhooks.outbox import EventType
 from memorybase.features.webhooks.queries import ClaimedDelivery
 from memorybase.features.webhooks.requests import Attempt
-from memorybase.operations.problems import Problem
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

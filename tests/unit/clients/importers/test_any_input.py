@@ -18,7 +18,7 @@ from memorybase_client.importers.systems import SYSTEMS
 
 from memorybase.cli.import_file import Format
 from memorybase.cli.import_runs import check
-from memorybase.messages import normalise_all
+from memorybase.core.messages import normalise_all
 
 LEAVES = (
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(["\x00", "{", ""])

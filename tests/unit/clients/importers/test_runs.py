@@ -12,10 +12,10 @@ from memorybase_client.importers import records, runs
 from memorybase_client.importers.records import EXAMPLES, MAX_PROBLEMS, Found, Problem, Report
 from memorybase_client.importers.runs import Part, runs_of
 
-from memorybase import errors, messages
 from memorybase.cli.import_runs import check
-from memorybase.import_export import conversation_files
-from memorybase.models import ID_LENGTH, NAME_LENGTH
+from memorybase.core import errors, messages
+from memorybase.core.import_export import conversation_files
+from memorybase.core.models import ID_LENGTH, NAME_LENGTH
 
 TIME = "2026-01-01T00:00:00Z"
 

@@ -18,13 +18,13 @@ from fsspec.implementations.memory import MemoryFileSystem
 from harness.records import Flat
 from harness.rows import each_row
 
-from memorybase.conversation import FileRef
-from memorybase.errors import DocumentUnsupported, InvalidRequest
+from memorybase.core.conversation import FileRef
+from memorybase.core.errors import DocumentUnsupported, InvalidRequest
+from memorybase.core.settings import Settings
 from memorybase.features.dify import append_log, deletion
 from memorybase.features.dify.document import key_of
 from memorybase.features.dify.node_objects import NodeObjectMemory, objects_of
 from memorybase.features.dify.object_store import objects_at
-from memorybase.settings import Settings
 
 
 def memory(where: Path | str, *ids: str, **options: Any) -> NodeObjectMemory:

@@ -12,11 +12,11 @@ import pytest
 from harness.rows import each_row
 from made.in_languages import in_languages
 
+from memorybase.core.keyword_index.analyzer import DETECT, analyzer
+from memorybase.core.keyword_index.languages import LANGUAGES
 from memorybase.features.facts.checks import AnswerRefused, Checked, Refusal, check_answer, is_supported, numbers_of
 from memorybase.features.facts.duplicates import is_duplicate, key_of, may_correct
 from memorybase.features.facts.prompt import MAX_FACTS, Quoted, messages_for
-from memorybase.keyword_index.analyzer import DETECT, analyzer
-from memorybase.keyword_index.languages import LANGUAGES
 
 ENGLISH = analyzer("english")
 DETECTING = analyzer(DETECT)

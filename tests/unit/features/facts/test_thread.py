@@ -10,11 +10,11 @@ from harness.distiller import Answer, Model
 from harness.rows import each_row
 from harness.world import build_world
 
-from memorybase.conversation.summarizers.chat_completions import ChatEndpoint, EndpointUnavailable
+from memorybase.core.conversation.summarizers.chat_completions import ChatEndpoint, EndpointUnavailable
+from memorybase.core.services import Services
 from memorybase.features.facts import thread
 from memorybase.features.facts.job import Outcome
 from memorybase.features.facts.thread import DistillerThread
-from memorybase.services import Services
 
 
 def test_a_defect_ends_a_page_and_not_the_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

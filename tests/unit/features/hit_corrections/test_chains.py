@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from harness.rows import each_row
 
+from memorybase.core.keyword_index.analyzer import analyzer
 from memorybase.features.hit_corrections.chains import current
 from memorybase.features.hit_corrections.statements import statements
-from memorybase.keyword_index.analyzer import analyzer
 
 
 @each_row(

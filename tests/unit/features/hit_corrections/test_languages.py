@@ -10,13 +10,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from harness.rows import each_row
 
+from memorybase.core.keyword_index.analyzer import DETECT, analyzer
+from memorybase.core.keyword_index.languages import LANGUAGES
+from memorybase.core.search.corrections import Kind
+from memorybase.core.search.query_parser import parse
 from memorybase.features.hit_corrections import pairs
 from memorybase.features.hit_corrections.pairs import Correction, Said, sought_by
 from memorybase.features.hit_corrections.statements import Value, statements
-from memorybase.keyword_index.analyzer import DETECT, analyzer
-from memorybase.keyword_index.languages import LANGUAGES
-from memorybase.search.corrections import Kind
-from memorybase.search.query_parser import parse
 
 KINDS: tuple[Kind, ...] = ("number", "date", "time", "percent")
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)

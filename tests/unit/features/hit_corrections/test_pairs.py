@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from harness.rows import each_row
 from made import changes
 
+from memorybase.core.keyword_index.analyzer import analyzer
 from memorybase.features.hit_corrections.pairs import Correction, Said, find, sought_by, stated
-from memorybase.keyword_index.analyzer import analyzer
 
 ENGLISH = analyzer("english")
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 from harness.rows import each_row
 
+from memorybase.core.keyword_index.analyzer import DETECT, analyzer
 from memorybase.features.hit_corrections.pairs import Correction, Said, find, sought_by, stated
 from memorybase.features.hit_corrections.statements import statements
 from memorybase.features.hit_corrections.values import is_same
-from memorybase.keyword_index.analyzer import DETECT, analyzer
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from harness.rows import each_row
 
+from memorybase.core.keyword_index.analyzer import analyzer
+from memorybase.core.keyword_index.languages import LANGUAGES
+from memorybase.core.search.corrections import Kind
 from memorybase.features.hit_corrections.statements import Statement, prose_sentences, statements
-from memorybase.keyword_index.analyzer import analyzer
-from memorybase.keyword_index.languages import LANGUAGES
-from memorybase.search.corrections import Kind
 
 ENGLISH = analyzer("english")
 KINDS: tuple[Kind, ...] = ("date", "time", "percent", "number", "name")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from harness.rows import each_row
 
-from memorybase.embedding.prompts import NO_PROMPTS
-from memorybase.embedding.source import DEFAULT_MODEL, find_source
+from memorybase.core.embedding.prompts import NO_PROMPTS
+from memorybase.core.embedding.source import DEFAULT_MODEL, find_source
 from memorybase.features.lab.card import E5_PREFIXES, licence_of, named_prefixes
 
 

@@ -13,7 +13,7 @@ from harness.rows import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorybase import errors
+from memorybase.core import errors
 from memorybase.features.lab import tuning
 from memorybase.features.lab.calibration import Scored, bands, best_scores, calibration_error, cuts
 from memorybase.features.lab.fitting import Fit, JudgedCandidates, cross_validate, fit

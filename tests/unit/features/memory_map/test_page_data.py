@@ -13,7 +13,7 @@ import pytest
 from harness.rows import each_row
 
 from api.web.rendering import STATIC
-from memorybase import errors
+from memorybase.core import errors
 from memorybase.features.memory_map import page_data
 from memorybase.features.memory_map.read import MapClusterView, MapPointView, MapState, MapView
 

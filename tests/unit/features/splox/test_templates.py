@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from harness.rows import each_row
 
-from memorybase.errors import InvalidRequest
+from memorybase.core.errors import InvalidRequest
 from memorybase.features.splox.template_work import MAX_DEPTH, MAX_NODES, MAX_STEPS, MAX_TEXT
 from memorybase.features.splox.templates import MAX_RENDERED_CHARS, MAX_TEMPLATE_CHARS, check_template, render
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memorybase.comparison import Relation
+from memorybase.core.comparison import Relation
 from memorybase.features.standing_statements.oneself import relation, sentences_of
 from tests.harness.rows import each_row
 

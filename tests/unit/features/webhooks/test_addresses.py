@@ -9,7 +9,7 @@ from threading import Event
 import pytest
 from harness.rows import each_row
 
-from memorybase import errors
+from memorybase.core import errors
 from memorybase.features.webhooks import addresses
 from memorybase.features.webhooks.addresses import Network, Target, check_url, choose_address
 from memorybase.features.webhooks.errors import AddressRefused

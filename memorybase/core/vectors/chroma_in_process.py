@@ -1,0 +1,139 @@
+"""Chroma without a server: its own embedded client over the directory that a server of the same version uses."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+
+from memorybase.core.errors import VectorRejected, VectorStoreUnavailable
+from memorybase.core.foreground import Foreground
+from memorybase.core.vectors.chroma import ChromaStore, error_of, load_client
+
+if TYPE_CHECKING:
+    from chromadb.api import ServerAPI
+
+CLOSE_SECONDS, CLOSE_POLL_SECONDS = 5.0, 0.02
+# Chroma keeps the interpreter while it writes, and requests wait: for its commit, which takes longest, and for each
+# record. With 20 records half of the captures beside ingestion take as long, but the slowest twice as long.
+WRITE_BATCH = 50
+GAP_SECONDS = 1.0  # that a write waits at most until no request is in progress
+
+
+class InProcessChroma(ChromaStore):
+    """The collections in this directory, which no other process may have open.
+
+    While `closed_during` runs, nothing of Chroma is open and calls wait. Only then may Python's SQLite open Chroma's
+    database: when a second SQLite library of a process closes a file, the first one's locks on it are gone.
+    """
+
+    upsert_batch = id_batch = WRITE_BATCH
+
+    def __init__(self, directory: Path, foreground: Foreground) -> None:
+        super().__init__("", timeout_seconds=0)
+        self._directory, self._foreground = directory, foreground
+        self._idle = threading.Condition()
+        self._calls = 0
+        self._is_closing = False
+
+    def closed_during(self, work: Callable[[], object]) -> None:
+        """Close the files, do the work, and let the next call open them again. Raises VectorStoreUnavailable if Chroma
+        does not close them."""
+        with self._idle:
+            self._idle.wait_for(lambda: not self._is_closing)
+            self._is_closing = True
+            self._idle.wait_for(lambda: self._calls == 0)
+        try:
+            self.close()
+            self._wait_until_closed()
+            work()
+        finally:
+            with self._idle:
+                self._is_closing = False
+                self._idle.notify_all()
+
+    def _wait_until_closed(self) -> None:
+        """Its threads close the files some milliseconds after it has stopped."""
+        deadline = time.monotonic() + CLOSE_SECONDS
+        process, folder = psutil.Process(), self._directory.resolve()
+        while any(Path(each.path).is_relative_to(folder) for each in process.open_files()):
+            if time.monotonic() > deadline:
+                raise VectorStoreUnavailable(operation="close", reason="files stay open")
+            time.sleep(CLOSE_POLL_SECONDS)
+
+    @contextmanager
+    def _api(self, operation: str) -> Iterator[ServerAPI]:
+        load_client()
+        from chromadb.errors import ChromaError
+
+        with self._call():
+            try:
+                with super()._api(operation) as api:
+                    yield api
+            except ChromaError as error:
+                name, message = error.name(), str(error)
+                if message.endswith("already exists"):
+                    raise VectorRejected(operation=operation, reason=name) from None
+                raise error_of(error.code(), name, message) from None
+            except BaseException as error:
+                if type(error).__name__ == "PanicException":  # of Rust; it is no Exception
+                    raise VectorStoreUnavailable(operation=operation, reason="PanicException") from error
+                raise
+
+    @contextmanager
+    def _call(self) -> Iterator[None]:
+        with self._idle:
+            self._idle.wait_for(lambda: not self._is_closing)
+            self._calls += 1
+        try:
+            yield
+        finally:
+            with self._idle:
+                self._calls -= 1
+                self._idle.notify_all()
+
+    def _before_write(self) -> None:
+        self._foreground.wait_for_gap(GAP_SECONDS)
+
+    def _connect(self) -> ServerAPI:
+        load_client()
+        from chromadb.api.rust import RustBindingsAPI
+        from chromadb.config import Settings, System
+
+        settings = Settings(
+            _env_file=None,  # ignore a .env of the host application
+            is_persistent=True,
+            persist_directory=str(self._directory),
+            anonymized_telemetry=False,
+        )
+        self._directory.mkdir(parents=True, exist_ok=True)
+        api = System(settings).instance(RustBindingsAPI)
+        try:
+            api.start()
+        except Exception as error:  # its errors have no common base
+            raise VectorStoreUnavailable(operation="open", reason=type(error).__name__) from error
+        return api
+
+    def _disconnect(self, api: ServerAPI) -> None:
+        api.stop()
+
+    def _checking(self) -> ChromaStore:
+        return self
+
+
+class ElsewhereChroma(ChromaStore):
+    """The collections of a stack that is one process, for other processes: they cannot be reached."""
+
+    def __init__(self) -> None:
+        super().__init__("", timeout_seconds=0)
+
+    def _connect(self) -> ServerAPI:
+        raise VectorStoreUnavailable(
+            "A stack of one process has the vectors to itself. Stop it and start `memorybase up` for this command",
+            operation="open",
+        )
