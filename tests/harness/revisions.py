@@ -15,6 +15,7 @@ import pytest
 import sqlalchemy as sa
 from alembic.script import ScriptDirectory
 
+import migrations
 from memorybase.core import errors
 from memorybase.core.database import migrate
 
@@ -78,7 +79,7 @@ def all_revisions() -> list[Revision]:
 def add_revision(monkeypatch: pytest.MonkeyPatch, folder: Path, body: str) -> Revision:
     """A revision after the newest, with this code as its upgrade, written into an empty folder."""
     config = migrate._config()
-    own = Path(migrate.__file__).parents[2] / "migrations" / "versions"
+    own = Path(migrations.__file__).parent / "versions"
     revision = write_revision(folder, "9001", migrate.head(), body)
     config.set_main_option("version_locations", os.pathsep.join(map(str, (own, folder))))
     monkeypatch.setattr(migrate, "_config", lambda: config)

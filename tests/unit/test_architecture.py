@@ -580,7 +580,7 @@ def test_ingestion_and_conversation_do_not_meet_through_others_either() -> None:
 
 
 PLANTED = [
-    ("memorybase.core.queries.cursors", "imports point downwards", "from memorybase import ingestion"),
+    ("memorybase.core.queries.cursors", "imports point downwards", "from memorybase.core import ingestion"),
     ("memorybase.core.ingestion.capture", "imports point downwards", "from memorybase.core.search import search"),
     (
         "memorybase.core.conversation.view.threads",

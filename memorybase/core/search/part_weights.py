@@ -14,7 +14,7 @@ MAX_FACTOR: Final = 2.0
 # Signals that no part names are of the kind of a message: its length, speaker, dates, times, order.
 SIGNALS_OF: Mapping[str, tuple[str, ...]] = {
     "meaning": ("dense", "match"),
-    "words": ("nearby", "coverage", "named"),
+    "words": ("nearby", "coverage", "keywords", "named"),
     "around": ("reply", "topic"),
 }
 KIND = "kind"

@@ -33,8 +33,8 @@ SIGNALS: Mapping[str, str] = {
     "nearby": "BM25 of the message with two turns before and after, long turns less; more if `dense` counts less",
     "topic": "the best `dense` that the search found in the message's session",
     "reply": "BM25 of the turn before if it ended in a question: the answer follows it",
-    "coverage": "a long message, or any if the question is one to three words, has nearly all of the question's words "
-    "(share of their rarity, cubed)",
+    "coverage": "a long message has nearly all of the question's words (share of their rarity, cubed)",
+    "keywords": "the question is one to three words, and the message has them (share of their rarity, cubed)",
     "named": "the rarity of the rarest name or code of the question that the message has",
     "long_answer": "log of the number of terms above 40, of an assistant's message: it has words of every question",
     "match": "each token of the question with the token nearest to it in the message or the question that it answers",
@@ -166,7 +166,7 @@ DEFAULT = Weights(
         "nearby": 4.45,
         "topic": 3.93,
         "reply": 4.05,
-        "coverage": 2.0,
+        "coverage": 1.1,
         "named": 3.0,
         "long_answer": -1.7,
         "match": 9.06,
@@ -177,6 +177,7 @@ DEFAULT = Weights(
         # Set: too few questions of these chats are of such a form (`make bench-scores`, `make bench-corrections`). A
         # repetition of the question has all of its words, and answers nothing: it loses about as much as they give. So
         # does "I do not know where your boat lies".
+        "keywords": 4.0,
         "sequence": 2.0,
         "says_nothing": -12.0,
     },

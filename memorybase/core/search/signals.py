@@ -277,12 +277,14 @@ def _columns(question: Question, words: WordMeasures, candidates: CandidateMatri
     features, lengths, traits, dense = candidates.features, candidates.lengths, candidates.traits, candidates.dense
     is_answer = np.array([message.role == "assistant" for message in features])
     repeats = _repeats(question, words, candidates)
+    coverage = words.covered**3
     return {
         "dense": dense * fluency,
         "nearby": words.nearby * trust_in_words(fluency),
         "topic": _best_in_session(dense * fluency * (1 - repeats), features),
         "reply": words.before * candidates.neighbor_weight(-1) * _ended_in_question(candidates.neighbors(-1)),
-        "coverage": words.covered**3 * np.maximum(1 - shortness(lengths), question.is_keywords),
+        "coverage": coverage * (1 - shortness(lengths)),
+        "keywords": coverage * question.is_keywords,
         "named": words.named * (1 - repeats),
         "long_answer": long(lengths) * is_answer * (not question.asks_other_side),
         "match": np.full(len(features), UNKNOWN_MATCH),

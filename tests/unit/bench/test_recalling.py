@@ -51,7 +51,7 @@ def test_the_values_of_a_fit_are_what_evidence_multiplies() -> None:
     values = evidence.values_of(*shown)
     assert evidence.chance(EVIDENCE, values) == pytest.approx(EVIDENCE.of(*shown))
     assert dict(zip(evidence.NAMES, values, strict=True)) == pytest.approx(
-        {"bias": 1, "cosine": 0.75 * 0.6, "total": 31, "unsaid": 0.25 * (1 - UNSURE * 0.25), "covered": 0.25 * 0.9}
+        {"bias": 1, "cosine": 0.6, "total": 31, "unsaid": 0.25 * (1 - UNSURE * 0.25), "covered": 0.25 * 0.9}
     )
 
 
