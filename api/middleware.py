@@ -21,6 +21,7 @@ REQUEST_ID = "X-Request-Id"
 PAGES_PATH = "/ui/"
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_STOPPING = "This API process stops and could not finish in time. Send it again"
 # What browsers must not do with an answer that is data. The pages set their own policy, which allows what they need.
 _SECURITY = {
     "x-content-type-options": "nosniff",
@@ -53,8 +54,7 @@ class RequestContext:
         wants_problem = PROBLEM_JSON in given.get("accept", "")
         request_id = sent if _REQUEST_ID.fullmatch(sent) else uuid4().hex
         scope["request_id"] = request_id
-        answer_headers: dict[str, str] = {}
-        scope["answer_headers"] = answer_headers
+        scope["answer_headers"] = answer_headers = dict[str, str]()
         security = _SECURITY_OF_HTTPS if scope["scheme"] == "https" else _SECURITY
         started = False
 
@@ -83,10 +83,7 @@ class RequestContext:
                 # The server stops, and has waited as long as it does. What it would answer is 500, as for a defect.
                 if started:
                     raise
-                stopping = errors.EnvironmentFailure(
-                    "This API process stops and could not finish in time. Send it again"
-                )
-                await failures.render(stopping, request_id)(scope, receive, send_with_id)
+                await failures.render(errors.EnvironmentFailure(_STOPPING), request_id)(scope, receive, send_with_id)
 
 
 class EncodedIds:

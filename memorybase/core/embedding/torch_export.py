@@ -61,12 +61,11 @@ def _pooling(model: Any) -> str:
     return str(pooling)
 
 
-def _write_graph(model: Any, pooling: str, path: Path) -> None:
+def _graph_of(model: Any, pooling: str) -> Any:
+    """Token ids and mask to vectors of length 1 and the states of the tokens, as a module of torch."""
     import torch
 
     class Graph(torch.nn.Module):
-        """Token ids and mask to vectors of length 1 and the states of the tokens."""
-
         def __init__(self, transformer: torch.nn.Module) -> None:
             super().__init__()
             self.transformer = transformer
@@ -81,6 +80,12 @@ def _write_graph(model: Any, pooling: str, path: Path) -> None:
                 vectors = (states * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
             return torch.nn.functional.normalize(vectors, p=2.0, dim=1), states
 
+    return Graph(model[0])
+
+
+def _write_graph(model: Any, pooling: str, path: Path) -> None:
+    import torch
+
     ids = torch.full((2, 8), int(model.tokenizer.unk_token_id or 0), dtype=torch.int64)
     mask = torch.ones((2, 8), dtype=torch.int64)
     mask[1, 5:] = 0
@@ -93,7 +98,7 @@ def _write_graph(model: Any, pooling: str, path: Path) -> None:
         warnings.filterwarnings("ignore", category=torch.jit.TracerWarning)
         try:
             torch.onnx.export(
-                Graph(model[0]),
+                _graph_of(model, pooling),
                 (ids, mask),
                 str(path),
                 input_names=["input_ids", "attention_mask"],
