@@ -146,6 +146,7 @@ PLAIN_WORDS: dict[str, set[str]] = {
     "quotas": {
         "api.contract.typed",  # details of an error
         "api.limits",  # as the header of rate limits calls its own
+        "api.key_schemas",
         "api.routes.keys",
         "memorybase.core.auth.api_keys",
         "memorybase.core.auth.web_sessions",

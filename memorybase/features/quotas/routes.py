@@ -10,8 +10,8 @@ from fastapi import Query
 from api.deps import Admin, Reader, ServicesDep, keyed_router
 from api.extension import Routes
 from api.key_limits import Rule
+from api.key_schemas import KeyAnswer, KeyId, QuotasBody, key_answer
 from api.operations import operation
-from api.routes.keys import KeyAnswer, KeyId, QuotasBody, key_answer
 from api.schemas import SentUuid
 from memorybase.features.quotas import manage, usage
 from memorybase.features.quotas.usage import Usage
