@@ -1,4 +1,4 @@
-"""The contract of SessionLocks: the same tests on Redis and on its double."""
+"""The contract of SessionLocks: the same tests on Redis, in one process, and on the double."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from memorybase.core.locks import ProcessLocks, SessionLocks
 from memorybase.core.redis_locks import RedisSessionLocks, lock_key
 
 LONG = 600.0
+expiring = pytest.mark.parametrize("kind", ["memory", "redis"], indirect=True)  # a lock of a process ends with it
 
 
 @dataclass
@@ -52,8 +53,6 @@ def kind(request: pytest.FixtureRequest) -> Iterator[Kind]:
         )
         return
     if request.param == "process":
-        if "expires" in request.node.name or "ttl" in request.node.name:
-            pytest.skip("a lock of a process ends with it")
         yield Kind(lambda _: ProcessLocks(), lambda locks, *key: locks.free(*key), lambda *_: None)
         return
     url = request.getfixturevalue("redis_url")
@@ -121,6 +120,7 @@ def test_only_one_of_many_threads_gets_the_lock(locks: SessionLocks, base: UUID)
     assert sum(lock is not None for lock in got) == 1
 
 
+@expiring
 def test_the_lock_expires(kind: Kind, base: UUID) -> None:
     locks = kind.make(0.15)
     assert locks.acquire(base, "s1") is not None
@@ -128,6 +128,7 @@ def test_the_lock_expires(kind: Kind, base: UUID) -> None:
     assert wait_until(lambda: locks.acquire(base, "s1"), what="a lock whose holder died is free again")
 
 
+@expiring
 def test_extend_restarts_the_ttl(kind: Kind, base: UUID) -> None:
     locks = kind.make(1000.0)
     lock = locks.acquire(base, "s1")
