@@ -115,7 +115,7 @@ def _base_needs_repair(services: Services, base_id: UUID, *, repair: bool) -> bo
     if done is None:
         return False
     typer.echo(describe(done, repair=repair))
-    return done.state != "ok" and not (repair and done.state == "mismatch")
+    return done.state != "ok" and not (repair and done.state == "mismatch" and not done.altered)
 
 
 def describe(done: Reconciled, *, repair: bool) -> str:
@@ -125,7 +125,10 @@ def describe(done: Reconciled, *, repair: bool) -> str:
         return f"{line}\n  -> the collection is missing. Regenerate: POST /v1/memories/{done.memory_base_id}/regenerate"
     if done.state == "mismatch" and repair:
         marked = plural(done.marked, "session")
-        return f"{line}\n  -> {done.removed} removed, {marked} marked; the sweeper schedules the repairs"
+        line += f"\n  -> {done.removed} removed, {marked} marked; the sweeper schedules the repairs"
+        if done.altered:
+            line += f"\n  -> altered chunks stay. Regenerate: POST /v1/memories/{done.memory_base_id}/regenerate"
+        return line
     return f"{line}\n  -> repair it with --repair" if done.state == "mismatch" else line
 
 

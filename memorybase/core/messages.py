@@ -96,8 +96,13 @@ class NewMessage:
 
     @property
     def is_dialogue(self) -> bool:
-        """Whether memory bases with capture "all" count it. A failed message counts only as a stated output."""
-        return self.role in ("user", "assistant") and (self.status != "failed" or self.is_output)
+        """Whether memory bases with capture "all" count it."""
+        return is_dialogue(self.role, self.status, is_output=self.is_output)
+
+
+def is_dialogue(role: str, status: str, *, is_output: bool) -> bool:
+    """Whether memory bases with capture "all" count it. A failed message counts only as a stated output."""
+    return role in ("user", "assistant") and (status != "failed" or is_output)
 
 
 def normalise_all(raw: Sequence[Any], *, user_id: UUID, where: str = "messages") -> list[NewMessage]:

@@ -18,7 +18,7 @@ from api.web.views.memory_frame import memory_page
 from api.web.views.message_actions import DONE, Chosen, Reason
 from api.web.visits import Visit, Visitor
 from memorybase.core.database.paging import PageRequest
-from memorybase.core.messages import ROLES, message_text
+from memorybase.core.messages import ROLES, is_dialogue, message_text
 from memorybase.core.queries.coverage import SearchState
 from memorybase.core.queries.messages import MessageQuery, MessageState
 from memorybase.core.read_models import memory_bases, sessions, titles
@@ -109,7 +109,8 @@ async def _titles(
 
 
 def _state(message: MessageView, memory: MemoryBaseView, failed: set[UUID]) -> Badge | None:
-    is_counted = message.is_output if memory.capture == "outputs" else message.role in {"user", "assistant"}
+    dialogue = is_dialogue(message.role, message.status, is_output=message.is_output)
+    is_counted = message.is_output if memory.capture == "outputs" else dialogue
     if message.muted:
         return MUTED
     if message.id in failed:

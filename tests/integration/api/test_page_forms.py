@@ -7,6 +7,9 @@ import html
 from harness.api import Api
 from harness.plain_browser import Page, mounted
 
+from api.web.badges import SEARCH_STATES
+from memorybase.core.queries.coverage import SearchState
+
 
 def test_a_key_without_a_name_is_refused_in_its_form(api: Api) -> None:
     with mounted(api):
@@ -27,3 +30,19 @@ def test_the_playground_says_that_what_a_model_is_given_needs_a_flow(api: Api) -
         assert "Choose a flow" not in opened
         assert "autofocus" in opened
         assert "autofocus" not in page.get("/playground?flow=support&q=berth")
+
+
+def test_a_message_that_a_memory_base_does_not_count_does_not_wait_for_it(api: Api) -> None:
+    api.flow()
+    base = api.memory(threshold=100, capture="all")["id"]
+    said = {"role": "assistant", "content": "the berth", "is_output": False}
+    for content, status in (("which one", "completed"), ("none", "failed")):
+        api.post(
+            "/flows/support/runs",
+            {"session_id": "s", "messages": [said | {"content": content, "status": status}]},
+            expect=201,
+        )
+    with mounted(api):
+        page, waiting = Page(api), SEARCH_STATES[SearchState.WAITING].text
+        all_of, none_of = (page.get(f"/memories/{base}?tab=messages&q={q}").count(waiting) for q in ("", "nothing"))
+    assert all_of - none_of == 1

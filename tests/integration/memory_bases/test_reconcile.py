@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -322,6 +323,17 @@ class TestCommand:
         assert f"/v1/memories/{base}/regenerate" in said.output
         world.vectors.away = True
         assert run(world, monkeypatch).exit_code == 1
+
+    def test_what_no_repair_mends_sets_the_exit_code(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        base = filled(world)
+        ref = world.ref(base)
+        record = next(iter(world.vectors.records(ref).values()))
+        world.vectors.upsert(ref, [replace(record, text="of another time")])
+        for _ in range(2):
+            said = run(world, monkeypatch, "--repair")
+            assert (said.exit_code, "1 altered" in said.output) == (1, True)
+            assert f"altered chunks stay. Regenerate: POST /v1/memories/{base}/regenerate" in said.output
+            world.settle()
 
 
 class TestDeadLetterCommand:

@@ -12,6 +12,7 @@ from memorybase_client import errors as client_errors
 
 from memorybase.cli.options import progress, read_text
 from memorybase.core import errors
+from memorybase.core.messages import is_dialogue
 
 if TYPE_CHECKING:
     from memorybase_client import Client, models
@@ -111,7 +112,9 @@ def _warn_of_uncounted(memory: models.MemoryBaseView, messages: dict[str, models
     missing = [
         name
         for name, message in messages.items()
-        if not (message.role in {"user", "assistant"} if counts_all else message.is_output)
+        if not (
+            is_dialogue(message.role, message.status, is_output=message.is_output) if counts_all else message.is_output
+        )
     ]
     if missing:
         more = f" and {len(missing) - MAX_NAMED} more" if len(missing) > MAX_NAMED else ""
