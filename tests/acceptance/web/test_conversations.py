@@ -169,7 +169,7 @@ class TestPerson:
         page = opened.page
         page.get_by_role("link", name=person).click()
         expect(page.get_by_role("heading", name=person, level=1)).to_be_visible()
-        expect(page.get_by_label("What is stored")).to_contain_text("Sessions2")
+        expect(page.get_by_label("What is stored")).to_contain_text("Sessions 2")
         with page.expect_download() as download:
             page.get_by_role("link", name="Export").click()
         text = download.value.path().read_text()
