@@ -12,7 +12,6 @@ from memorybase_client import errors as client_errors
 
 from memorybase.cli.options import progress, read_text
 from memorybase.core import errors
-from memorybase.core.messages import is_dialogue
 
 if TYPE_CHECKING:
     from memorybase_client import Client, models
@@ -108,6 +107,8 @@ def _resolve(question: Question, messages: dict[str, models.MessageView]) -> Res
 
 def _warn_of_uncounted(memory: models.MemoryBaseView, messages: dict[str, models.MessageView]) -> None:
     """Warn of evidence that this memory base does not count, so that no search of it finds it."""
+    from memorybase.core.messages import is_dialogue
+
     counts_all = memory.capture == "all"
     missing = [
         name
