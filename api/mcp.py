@@ -6,16 +6,19 @@ network. So each call passes the checks, the bounds and the admission of its end
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import httpx
 from fastapi import FastAPI, Request
+from fastapi.concurrency import run_in_threadpool
 from memorybase_client import AsyncClient
 from starlette.routing import Route
-from starlette.types import Receive, Send
+from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from api.admission import Work, admission_of
@@ -42,16 +45,50 @@ def mount(app: FastAPI) -> None:
 
 @asynccontextmanager
 async def running(app: FastAPI) -> AsyncIterator[None]:
-    """Run the sessions of the protocol, for the time that the application serves."""
+    """Serve the protocol for the time that the application serves."""
     if not app.state.settings.mcp:
         yield
         return
-    # Imported here: the library takes half a second.
-    from memorybase_client.mcp import server
-
-    async with server.http_sessions() as sessions:
-        app.state.mcp = sessions
+    app.state.mcp = sessions = _Sessions()
+    task = asyncio.create_task(sessions.run())
+    try:
         yield
+    finally:
+        sessions.end()
+        await task
+
+
+class _Sessions:
+    """The sessions of the protocol, from the first call on: the library takes a second and memory of every start."""
+
+    def __init__(self) -> None:
+        self._is_wanted, self._is_ended = asyncio.Event(), asyncio.Event()
+        self._opened: asyncio.Future[ASGIApp] = asyncio.get_running_loop().create_future()
+
+    async def run(self) -> None:
+        """Wait for the first call, then keep them open until `end`."""
+        await self._is_wanted.wait()
+        if self._is_ended.is_set():
+            return
+        try:
+            server = await run_in_threadpool(import_module, "memorybase_client.mcp.server")
+            async with server.http_sessions() as handle:
+                self._opened.set_result(handle)
+                await self._is_ended.wait()
+        except Exception as error:
+            if self._opened.done():
+                raise
+            self._opened.set_exception(error)  # every call fails with it
+
+    def end(self) -> None:
+        """Let `run` return."""
+        self._is_ended.set()
+        self._is_wanted.set()
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        self._is_wanted.set()
+        handle = await asyncio.shield(self._opened)
+        await handle(scope, receive, send)
 
 
 class _Endpoint:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 from uuid import UUID
 
@@ -13,7 +15,7 @@ from harness.mcp import ERAS
 from harness.rows import each_row
 from harness.served import Served, serve_api
 
-from api import admission
+from api import admission, mcp
 from memorybase.core import errors
 from memorybase.core.auth import api_keys
 from memorybase.core.search import search
@@ -288,6 +290,35 @@ def test_a_reverse_proxys_host_is_accepted_and_a_foreign_origin_is_not(served: S
 @each_row("origin", ["http://localhost:6274", "http://127.0.0.1", "https://[::1]:8443"])
 def test_clients_on_the_users_machine_need_no_setting(served: Served, origin: str) -> None:
     assert post(served, Origin=origin).status_code == 200
+
+
+def test_the_first_calls_load_the_library_once(api_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[str] = []
+
+    def load(name: str) -> ModuleType:
+        loaded.append(name)
+        return import_module(name)
+
+    monkeypatch.setattr(mcp, "import_module", load)
+    with serve_api(api_settings, mcp=True) as served:
+        served.api.flow()
+        served.api.memory()
+        assert loaded == []
+        with ThreadPoolExecutor(4) as pool:
+            answers = list(pool.map(lambda _: post(served), range(4)))
+    assert (loaded, {answer.status_code for answer in answers}) == (["memorybase_client.mcp.server"], {200})
+
+
+def test_a_library_that_does_not_load_fails_calls_and_nothing_else(
+    api_settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(_: str) -> ModuleType:
+        raise ImportError
+
+    monkeypatch.setattr(mcp, "import_module", load)
+    with serve_api(api_settings, mcp=True) as served:
+        assert [post(served).status_code for _ in range(2)] == [500, 500]
+        assert served.api.get("/flows")["items"] == []
 
 
 @pytest.mark.slow
