@@ -1,4 +1,7 @@
-"""Mismatch: does the store hold what the ledger says? Compared by chunk; an unavailable store is no mismatch."""
+"""Mismatch: does the store hold what the ledger says? Compared by chunk; an unavailable store is no mismatch.
+
+It stores and reports what differs, and repairs nothing: `reconcile` and Regenerate do.
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,6 @@ from memorybase.core.models import IS_BEHIND, Capture, Flow, Generation, MemoryB
 from memorybase.core.queries.joins import MESSAGE_OF_SESSION, serving_progress
 from memorybase.core.queries.planner_hints import for_each_row
 
-Base = MemoryBase
 Progress = SessionProgress
 Value = TypeVar("Value")
 Seq = sa.SQLColumnExpression[int]
@@ -142,10 +141,10 @@ def walk_behind(db: OrmSession, statement: AnySelect) -> PendingWalk:
         statement = statement.outerjoin(lateral, sa.true())
         cursor_seq, target_seq = lateral.c.cursor_seq, lateral.c.target_seq
     cursor, target = sa.func.coalesce(cursor_seq, 0), sa.func.coalesce(target_seq, 0)
-    here = (Session.flow_id == Base.flow_id, IS_BEHIND, Session.last_seq > cursor)
+    here = (Session.flow_id == MemoryBase.flow_id, IS_BEHIND, Session.last_seq > cursor)
     return PendingWalk(statement.where(*here), cursor, target, is_sqlite)
 
 
 def _is_behind_in_any() -> sa.Exists:
-    behind = (Base.flow_id == Session.flow_id, Base.deleting_at.is_(None), Session.last_seq > CURSOR)
-    return sa.select(Base.id).outerjoin(Progress, serving_progress()).where(*behind).correlate(Session).exists()
+    behind = (MemoryBase.flow_id == Session.flow_id, MemoryBase.deleting_at.is_(None), Session.last_seq > CURSOR)
+    return sa.select(MemoryBase.id).outerjoin(Progress, serving_progress()).where(*behind).correlate(Session).exists()

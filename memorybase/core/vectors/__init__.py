@@ -21,6 +21,8 @@ To add a vector store:
 2. Give it an entry in `memorybase/core/vector_stores.py`, and its address a setting and a `resolved_` property in
    `settings.py`; docs/reference/settings.md has its settings.
 3. Build it in `wiring.py`, and pin its client in constraints.txt.
+4. Say in `sessions/receipts.py` what an erasure leaves in it, and in `cli/doctor.py` what can be wrong with it. Of the
+   command line, `stack/child.py` resets the addresses of other stores.
 
 Callers use `verified_writes.write_records`.
 """
