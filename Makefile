@@ -103,8 +103,8 @@ check-pgbouncer: $(INSTALLED_DEV) ## run the tests of the flow on PostgreSQL thr
 check-generators: $(INSTALLED_DEV) $(INSTALLED_GENERATORS) ## generate clients in TypeScript and Python and use them (needs npm of Node 20 or later)
 	$(SLOW_PYTEST) -n0 tests/acceptance/test_generators.py
 
-check-mcp: $(INSTALLED_DEV) $(INSTALLED_MCP_CLIENTS) ## use the MCP server with TypeScript clients, Claude Code and the conformance suite (needs npm of Node 20 or later)
-	$(SLOW_PYTEST) -n0 tests/acceptance/test_mcp_clients.py
+check-mcp: $(INSTALLED_DEV) $(INSTALLED_MCP_CLIENTS) ## use the MCP server with TypeScript clients, Claude Code and the conformance suite, and our plugin in Claude Code (needs npm of Node 20 or later)
+	$(SLOW_PYTEST) -n0 tests/acceptance/test_mcp_clients.py tests/acceptance/test_claude_code_plugin.py
 
 check-typescript: $(INSTALLED) ## build the TypeScript client and test it against the whole stack (needs npm of Node 20 or later)
 	@command -v npm >/dev/null || { echo "error: npm is required; on Debian: apt install npm"; exit 1; }

@@ -8,7 +8,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from urllib.parse import quote
 
 from memorybase_client.coding_agents import memory
@@ -187,14 +187,14 @@ def post(config: Json, event: Json, run: str, messages: list[Json]) -> int:
         "end_user_id": config.get("end_user"),
         "messages": messages,
     }
-    try:
-        status, answer = memory.call(config, f"/v1/flows/{quote(config['flow'], safe='')}/runs", body)
-    except Exception as error:
-        raise Away(f"memory does not answer at {config['url']} ({type(error).__name__})") from error
+    path = f"/v1/flows/{quote(config['flow'], safe='')}/runs"
+    status, answer = _call(config, path, body)
+    if status == 404 and config.get("makes_flow"):
+        prepare_flow(config)
+        status, answer = _call(config, path, body)
     if status in (200, 201):
         return sum(bool(message.get("created")) for message in answer["messages"])
-    problem = answer.get("error") if isinstance(answer, dict) else None
-    reason = f"memory answered {status} {problem.get('code') if isinstance(problem, dict) else ''}".strip()
+    reason = _reason(status, answer)
     if status >= 500 or status in (401, 403, 404, 408, 429):
         raise Away(reason)
     stored = []
@@ -204,3 +204,32 @@ def post(config: Json, event: Json, run: str, messages: list[Json]) -> int:
     if not stored:
         raise Refused(reason)
     return sum(stored)
+
+
+def prepare_flow(config: Json) -> None:
+    """Create the flow, and a memory base that makes it searchable, unless they exist. Raises Away."""
+    flow = config["flow"]
+    _must(config, f"/v1/flows/{quote(flow, safe='')}", {"name": flow}, "PUT")
+    if not _must(config, f"/v1/memories?flow_id={quote(flow, safe='')}", None, "GET")["items"]:
+        _must(config, "/v1/memories", {"name": flow, "flow_id": flow, "capture": "all"}, "POST")
+
+
+def _must(config: Json, path: str, body: Json | None, method: str) -> Json:
+    status, answer = _call(config, path, body, method)
+    if status not in (200, 201):
+        raise Away(f"{_reason(status, answer)} to {method} {path.partition('?')[0]}")
+    return dict(answer)
+
+
+def _call(config: Json, path: str, body: Json | None, *method: str) -> tuple[int, Any]:
+    if config.get("url") == "":
+        raise Away("memorybase does not run on this machine")
+    try:
+        return memory.call(config, path, body, *method)
+    except Exception as error:
+        raise Away(f"memory does not answer at {config['url']} ({type(error).__name__})") from error
+
+
+def _reason(status: int, answer: Any) -> str:
+    problem = answer.get("error") if isinstance(answer, dict) else None
+    return f"memory answered {status} {problem.get('code') if isinstance(problem, dict) else ''}".strip()

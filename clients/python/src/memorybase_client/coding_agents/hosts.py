@@ -96,4 +96,5 @@ _CURSOR: Events = {
     "stop": _cursor_end,
     "sessionEnd": _cursor_end,
 }
+RECALLING = ("SessionStart", "UserPromptSubmit", "sessionStart")  # the agent waits for what they print
 HOSTS = {"claude-code": _TRANSCRIBED, "codex": _TRANSCRIBED, "cursor": _CURSOR}

@@ -18,7 +18,7 @@ class Refused(Exception):
     """Memory will never accept this."""
 
 
-def call(config: Json, path: str, body: Json, method: str = "POST") -> tuple[int, Any]:
+def call(config: Json, path: str, body: Json | None, method: str = "POST") -> tuple[int, Any]:
     """Call memory; the status and the answer. Raises OSError or HTTPException."""
     from http.client import HTTPConnection, HTTPSConnection
     from urllib.parse import urlsplit
@@ -28,7 +28,7 @@ def call(config: Json, path: str, body: Json, method: str = "POST") -> tuple[int
     connection = kind(url.hostname or "", url.port, timeout=float(config.get("request_seconds", REQUEST_SECONDS)))
     try:
         headers = {"Content-Type": "application/json", "Authorization": b"Bearer " + config["key"].encode()}
-        sent = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        sent = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         connection.request(method, url.path.rstrip("/") + path, sent, headers)
         answer = connection.getresponse()
         content = answer.read()

@@ -34,7 +34,7 @@ def start_drain(config: Json) -> None:
     import subprocess
 
     none = subprocess.DEVNULL
-    command = [sys.executable, "-I", "-S", SCRIPT, "--config", config["path"], "--drain"]
+    command = [sys.executable, "-I", "-S", SCRIPT, *config["arguments"], "--drain"]
     subprocess.Popen(command, stdin=none, stdout=none, stderr=none, cwd=config["state_dir"], start_new_session=True)
 
 

@@ -1,12 +1,13 @@
 """The MCP server: tools, resources and prompts over the HTTP API. Needs the extra `mcp`.
 
-__main__    the command memorybase-mcp
-server      the server, and its transports: build_server, http_sessions, serve_stdio
-scope       whose memory a call may reach, and the errors that a model reads
-tools       the eight tools
-answers     their output schemas
-documents   resources: transcripts, summaries and messages as text
-prompts     recall and catch_up
+__main__      the command memorybase-mcp
+server        the server, and its transports: build_server, http_sessions, serve_stdio
+instructions  what the server tells a model about itself
+scope         whose memory a call may reach, and the errors that a model reads
+tools         the eight tools
+answers       their output schemas
+documents     resources: transcripts, summaries and messages as text
+prompts       recall and catch_up
 
 The API mounts the same server at /mcp, with a client that calls the API in its own process.
 """
