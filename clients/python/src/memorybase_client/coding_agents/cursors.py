@@ -1,10 +1,10 @@
 """Past sessions of Cursor, in its database state.vscdb, which is opened read-only.
 
-The table cursorDiskKV has `composerData:<session>`, with the order of the session's bubbles, and
-`bubbleId:<session>:<bubble>` for each of them (versions 3 to 10 of the former, 2 and 3 of the latter); before 0.45 the
+Its format is not documented. Read are, as of July 2026: of the table cursorDiskKV `composerData:<session>` (versions 3
+to 10), with the order of the session's bubbles, and `bubbleId:<session>:<bubble>` (version 3); in early versions the
 bubbles are in composerData itself. Type 1 is the user's. `requestId` is what Cursor's hooks call the generation, so
-both make the same ids. The folder is in composerData since 2.4, before in the database of each workspace. Chats of the
-CLI and of before Composer are elsewhere and not read.
+both make the same ids. The folder is in composerData, else in the database of each workspace. Chats of Cursor's command
+line and those from before composers are elsewhere, and not read.
 """
 
 from __future__ import annotations

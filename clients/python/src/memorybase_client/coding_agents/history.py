@@ -1,10 +1,11 @@
 """Past sessions of coding agents, read from the files that the agents keep, as messages with the ids of the hooks.
 
-The formats as of November 2026; none is documented by its maker:
+No agent documents its format. These are read, as of November 2026:
 
-Claude Code  transcripts of 1.0 to 2.1.214, ~/.claude/projects/<folder>/<session>.jsonl; subagents have their own
-Codex        rollouts of 0.2 to 0.154, ~/.codex/sessions/**/rollout-*.jsonl and ~/.codex/archived_sessions
-Cursor       the database of 0.40 to 3.9: see cursors.py
+Claude Code  transcripts of 1.0.83 to 2.1.214: ~/.claude/projects/<folder>/<session>.jsonl
+Codex        rollouts of 0.46 to 0.154, and those of 2025 without payloads: ~/.codex/sessions/**/rollout-*.jsonl, and
+             ~/.codex/archived_sessions
+Cursor       its database: see cursors.py
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 from memorybase_client.coding_agents.agents import user_directory
 from memorybase_client.coding_agents.capture import identity, is_left_out, lines, message_in_run, object_in, raw_lines
 from memorybase_client.coding_agents.events import Json, as_text, digest, project_of
-from memorybase_client.coding_agents.transcripts import READERS
+from memorybase_client.coding_agents.transcripts import READERS, typed
 from memorybase_client.errors import InvalidRequest
 from memorybase_client.importers.records import Found, Report, as_object, read_time
 
@@ -38,8 +39,6 @@ _MARKED = {
 }
 _TIME = re.compile(rb'"timestamp"\s*:\s*"([^"]{10,40})"')
 _SESSION = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-# What Codex before 0.32 wrote as a user's message although no user typed it.
-_GIVEN = ("<environment_context>", "<user_instructions>")
 
 Places = dict[str, tuple[Path, ...]]
 Entries = Callable[[Report], Iterator[tuple[str, Json]]]
@@ -252,12 +251,12 @@ def _why(line: Json) -> str:
 
 
 def _old_codex_entries(line: Json, context: Json, first: datetime) -> Iterator[Json]:
-    """Codex before 0.32 wrote the model's items alone: without times, and mostly without ids."""
+    """Codex first wrote the model's items as they are: without times, and mostly without ids."""
     role, content = line.get("role"), line.get("content")
     if line.get("type") != "message" or role not in ("user", "assistant") or not isinstance(content, list):
         return
-    text = "\n".join(as_text(as_object(part).get("text")) for part in content).strip()
+    text = typed("\n".join(as_text(as_object(part).get("text")) for part in content))
     context["position"] = context.get("position", 0) + 1
-    if text and not text.startswith(_GIVEN):
+    if text:
         name = as_text(line.get("id")) or digest(f"{context['position']} {role} {text}")[:32]
         yield {"role": role, "id": name, "text": text, "timestamp": first.strftime("%Y-%m-%dT%H:%M:%SZ")}
