@@ -167,7 +167,8 @@ def test_options_of_the_command_precede_the_hooks_configuration(machine: Machine
     assert served.api.get("/memories", flow_id="other")["items"][0]["capture"] == "all"
 
 
-def test_wrong_options_say_what_is_allowed(machine: Machine) -> None:
+@pytest.mark.usefixtures("machine")
+def test_wrong_options_say_what_is_allowed() -> None:
     for words, text in (
         (("--agent", "vim"), "The agent must be one of claude-code, codex, cursor"),
         (("--since", "soon"), "--since must be a day like 2026-05-31, or an age like 90d"),
