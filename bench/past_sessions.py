@@ -4,8 +4,9 @@
 
 It writes transcripts of made conversations (bench/scaling), in which each answer follows two tool calls with results of
 4 KB, starts a stack of one process, and runs `memorybase hooks import`: a dry run, the import until everything is
-stored, and the import again. With --ingest the second one waits for the ingestion. `megabytes` is the most memory that
-the command used. `stack` is the size of the stack's files afterwards.
+stored, and the import again. With --ingest the second one waits for the ingestion. `processor` are the seconds that the
+command and the stack used, which compare even on a busy machine; ingestion has begun meanwhile. `megabytes` is the most
+memory that the command used. `stack` is the size of the stack's files afterwards.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Any
 import numpy as np
 import psutil
 from harness.coding_agents import ClaudeTranscript
-from harness.stack import KEY, EmbeddedStack, memorybase
+from harness.stack import KEY, EmbeddedStack, memorybase, processes_of
 from ingesting.about import machine
 from scaling.texts import Vocabulary, turns
 
@@ -51,9 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         stack.start()
         try:
             environment = {**os.environ, "HOME": str(home), "MEMORYBASE_API_KEY": KEY, "MEMORYBASE_URL": stack.url}
-            found["dry run"] = timed(environment, "--dry-run", to_the_end=True)
-            found["import"] = timed(environment)
-            found["again"] = timed(environment, to_the_end=chosen.ingest)
+            found["dry run"] = timed(stack, environment, "--dry-run", to_the_end=True)
+            found["import"] = timed(stack, environment)
+            found["again"] = timed(stack, environment, to_the_end=chosen.ingest)
         finally:
             stack.stop()
         found["stack"] = size(stack.data)
@@ -75,22 +76,38 @@ def write_transcripts(home: Path, messages: int, sessions: int) -> None:
             transcript.assistant(turn.text)
 
 
-def timed(environment: dict[str, str], *words: str, to_the_end: bool = False) -> Figures:
-    """The seconds of a command, to its end or until it has stored everything, and the most memory it used."""
-    began, most, said = time.perf_counter(), 0, ""
+def timed(stack: EmbeddedStack, environment: dict[str, str], *words: str, to_the_end: bool = False) -> Figures:
+    """A command, to its end or until it has stored everything."""
+    began, most, said, used = time.perf_counter(), 0, "", 0.0
+    before = sum(map(processor, processes_of(stack.data)))
     command = memorybase("hooks", "import", *words)
     with tempfile.NamedTemporaryFile() as output:
         with subprocess.Popen(command, stdout=output, env=environment) as importing:
             process = psutil.Process(importing.pid)
             while importing.poll() is None and (to_the_end or STORED not in said):
-                most = max(most, process.memory_info().rss)
+                most, used = max(most, process.memory_info().rss), processor(process)
                 time.sleep(0.05)
                 said = Path(output.name).read_text()
             seconds = time.perf_counter() - began
             if importing.poll() is None:
                 importing.send_signal(signal.SIGINT)
         said = Path(output.name).read_text()
-    return {"seconds": round(seconds, 1), "megabytes": round(most / MEGABYTE), "said": said.splitlines()[:1]}
+    of_stack = sum(map(processor, processes_of(stack.data))) - before
+    return {
+        "seconds": round(seconds, 1),
+        "processor": {"command": round(used, 1), "stack": round(of_stack, 1)},
+        "megabytes": round(most / MEGABYTE),
+        "said": said.splitlines()[:1],
+    }
+
+
+def processor(process: psutil.Process) -> float:
+    """Its seconds of processor time; 0 if it has ended."""
+    try:
+        times = process.cpu_times()
+    except psutil.Error:
+        return 0.0
+    return float(times.user + times.system)
 
 
 def size(folder: Path) -> int:

@@ -14,7 +14,7 @@ from memorybase_client import errors as client_errors
 from memorybase_client.coding_agents import install
 from memorybase_client.importers import git, systems
 from memorybase_client.importers.files import read_member
-from memorybase_client.importers.recognise import LINES, LOCOMO, recognise
+from memorybase_client.importers.recognise import GIT, LINES, LOCOMO, recognise
 from memorybase_client.importers.records import Json, Problem, ProblemKind, Report
 from memorybase_client.importers.runs import Part, runs_of
 from memorybase_client.importers.systems import SYSTEMS, ImportSource
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from memorybase_client import Client
 
     from memorybase.cli.import_file import ImportOptions
-
-GIT = "git"
 
 TITLES: tuple[tuple[ProblemKind, str], ...] = (
     ("lost", "could not be imported"),

@@ -260,7 +260,7 @@ class CursorDatabase:
         """A session with these bubbles, a second apart."""
         headers = []
         for number, bubble in enumerate(bubbles):
-            headers.append({"bubbleId": f"b-{number}", "type": bubble["type"]})
+            headers.append({"bubbleId": f"b-{number}", "type": bubble.get("type")})
             at = f"2026-11-20T10:00:{number:02}.000Z"
             self.put(f"bubbleId:{session}:b-{number}", {"_v": 3, "bubbleId": f"b-{number}", "createdAt": at, **bubble})
         where = {"id": "w-1", "uri": {"$mid": 1, "fsPath": PROJECT, "path": PROJECT, "scheme": "file"}}

@@ -100,7 +100,7 @@ def _entries(
 def _entry(bubble: Json, turn: str, place: str, report: Report) -> Json | None:
     text = (as_text(bubble.get("text")) or _rich_text(bubble.get("richText")))[:MAX_TEXT]
     tool = as_object(bubble.get("toolFormerData"))
-    role = {1: "user", 2: "assistant"}.get(bubble.get("type", 0))
+    role = {1: "user", 2: "assistant"}.get(kind) if isinstance(kind := bubble.get("type"), int) else None
     if role and text.strip():
         what = "user" if role == "user" else digest(text)[:16]  # as of the hooks
         return {"role": role, "id": f"{turn}:{what}", "turn": turn, "text": text}
