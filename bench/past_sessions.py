@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import signal
 import subprocess
 import tempfile
 import time
@@ -90,7 +89,7 @@ def timed(stack: EmbeddedStack, environment: dict[str, str], *words: str, to_the
                 said = Path(output.name).read_text()
             seconds = time.perf_counter() - began
             if importing.poll() is None:
-                importing.send_signal(signal.SIGINT)
+                importing.terminate()
         said = Path(output.name).read_text()
     of_stack = sum(map(processor, processes_of(stack.data))) - before
     return {

@@ -59,6 +59,7 @@ def install(
     captured = "text, tool calls and their results" if config.tools else "text, and the names of tools"
     typer.echo(f"Sessions go to the flow {config.flow} at {config.url}: {captured}.")
     typer.echo(f"The configuration with the key is in {hooks.config_file()}, readable by you only.")
+    typer.echo("To import past sessions too, run: memorybase hooks import")
 
 
 @app.command()
