@@ -155,15 +155,15 @@ def _folders(workspaces: Path, report: Report) -> dict[str, str]:
     """The folder of each session that a workspace's database names."""
     folders: dict[str, str] = {}
     for described in sorted(workspaces.glob("*/workspace.json")):
-        folder = _path(_object(described.read_text(encoding="utf-8", errors="replace")).get("folder"))
         database = described.with_name("state.vscdb")
-        if not folder or not database.exists():
-            continue
         try:
+            folder = _path(_object(described.read_bytes()).get("folder"))
+            if not folder or not database.exists():
+                continue
             with closing(_open(database)) as connection:
                 query = "SELECT value FROM ItemTable WHERE key = 'composer.composerData'"
                 row = connection.execute(query).fetchone()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             report.change(str(database), f"sessions without their folder, as a file cannot be read: {error}")
             continue
         for composer in as_list(_object(row[0]).get("allComposers") if row else None):

@@ -1,8 +1,8 @@
 """The commits of a git repository, as `git log` prints them: a message each, in a session for each month.
 
 Those that HEAD leads to, parents first. A commit has the id `git:<hash>`, so that every clone and worktree makes the
-same message. Its text is the commit's, followed by the files that it touches, a renamed one with both names; not the
-difference. It is an assistant's message with the author as its sender: searches find that, and nobody takes it for
+same message. Its text is that of the commit, then the files that it touches, a renamed one with both names; no
+diff. It is an assistant's message with the author as its sender: searches find that, and nobody takes it for
 words of the user.
 """
 
