@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from memorybase_client.coding_agents import install as hooks
 
+from memorybase.cli.command import with_options
 from memorybase.cli.options import DataDirOption, UrlOption, address, connect, plural
 from memorybase.core import errors
 from memorybase.core.settings import stated_url
@@ -17,6 +19,12 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Coding agents: capture their sessions, recall at each prompt.", no_args_is_help=True)
 
+ToolsOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--tools/--no-tools", help="Capture tool calls and results; they may hold secrets.", show_default=False
+    ),
+]
 AgentArgument = Annotated[str, typer.Argument(metavar="AGENT", help="claude-code, codex or cursor.")]
 
 
@@ -29,12 +37,7 @@ def install(
     end_user: Annotated[
         str | None, typer.Option(help="The end user of every session. (default: none)", show_default=False)
     ] = None,
-    tools: Annotated[
-        bool | None,
-        typer.Option(
-            "--tools/--no-tools", help="Capture tool calls and results; they may hold secrets.", show_default=False
-        ),
-    ] = None,
+    tools: ToolsOption = None,
     recall: Annotated[
         bool | None, typer.Option("--recall/--no-recall", help="Recall memories.", show_default=False)
     ] = None,
@@ -56,6 +59,7 @@ def install(
     captured = "text, tool calls and their results" if config.tools else "text, and the names of tools"
     typer.echo(f"Sessions go to the flow {config.flow} at {config.url}: {captured}.")
     typer.echo(f"The configuration with the key is in {hooks.config_file()}, readable by you only.")
+    typer.echo("To import past sessions too, run: memorybase hooks import")
 
 
 @app.command()
@@ -65,6 +69,46 @@ def uninstall(agent: AgentArgument) -> None:
     removed = hooks.uninstall(chosen)
     hooks.forget_configuration()
     typer.echo(f"Removed the hooks from {chosen.settings}." if removed else f"{chosen.settings} has no hooks of ours.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastOptions:
+    """Which past sessions to import, and into what."""
+
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(help="claude-code, codex or cursor; may be repeated. (default: all)", show_default=False),
+    ] = None
+    project: Annotated[
+        Path | None, typer.Option(help="Only sessions in this folder. (default: all)", show_default=False)
+    ] = None
+    since: Annotated[
+        str | None,
+        typer.Option(help="Only sessions that went on since then: a day, or 90d. (default: all)", show_default=False),
+    ] = None
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count what is there and store nothing.")] = False
+    report: Annotated[Path | None, typer.Option(help="A file for everything left out.", show_default=False)] = None
+    flow: Annotated[
+        str | None, typer.Option(help="The flow. (default: the hooks', else coding-agent)", show_default=False)
+    ] = None
+    end_user: Annotated[
+        str | None, typer.Option(help="The end user of every session. (default: the hooks')", show_default=False)
+    ] = None
+    tools: ToolsOption = None
+
+
+@app.command("import")
+@with_options
+def import_sessions(*, options: PastOptions, data_dir: DataDirOption = None, url: UrlOption = None) -> None:
+    """Import the sessions that coding agents kept on this machine. Running it again adds only what is new."""
+    # Readers of transcripts, which --help does not need.
+    from memorybase.cli.import_past import import_past
+
+    before = hooks.stored_config()
+    names = ("flow", "end_user", "tools")
+    stated = {name: value for name in names if (value := getattr(options, name)) is not None}
+    config = {"flow": hooks.FLOW} | {name: before[name] for name in names if name in before} | stated
+    import_past(options, config, lambda: _client(data_dir, url, before)[0])
 
 
 def _client(data_dir: Path | None, url: str | None, before: dict[str, str]) -> tuple[Client, str]:

@@ -27,6 +27,7 @@ class Format(StrEnum):
     letta = "letta"
     zep = "zep"
     agent_memory_server = "agent-memory-server"
+    git = "git"
     jsonl = "jsonl"
     locomo = "locomo"
     export = "export"
@@ -70,13 +71,14 @@ class ImportOptions:
 @with_options
 def import_file(
     file: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="FILE",
-            help="A file, folder or ZIP archive of conversations, an export, a database or an address.",
+            help="A file, folder or ZIP archive of conversations, an export, a database, an address or, "
+            "with --from git, a repository. (of git the default: here)",
             show_default=False,
         ),
-    ],
+    ] = None,
     *,
     options: ImportOptions,
     connection: Connection,
@@ -85,6 +87,11 @@ def import_file(
     # Readers of databases and HTTP, which --help does not need.
     from memorybase.cli.import_runs import import_runs
 
+    if file is None and options.given != Format.git:
+        raise errors.InvalidRequest(
+            "FILE is missing: only --from git has a default, the repository here.", field="FILE"
+        )
+    file = file or "."
     name = options.given.value if options.given is not None else _recognised(file)
     if name == Format.export:
         if options.flow or options.memory or options.dry_run or options.report:

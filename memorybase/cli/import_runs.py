@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING
 
 import typer
 from memorybase_client import errors as client_errors
-from memorybase_client.importers import systems
+from memorybase_client.coding_agents import install
+from memorybase_client.importers import git, systems
 from memorybase_client.importers.files import read_member
-from memorybase_client.importers.recognise import LINES, LOCOMO, recognise
+from memorybase_client.importers.recognise import GIT, LINES, LOCOMO, recognise
 from memorybase_client.importers.records import Json, Problem, ProblemKind, Report
-from memorybase_client.importers.runs import Part
+from memorybase_client.importers.runs import Part, runs_of
 from memorybase_client.importers.systems import SYSTEMS, ImportSource
 
 from memorybase.cli.import_batches import batches
 from memorybase.cli.import_posts import Posts
-from memorybase.cli.import_target import Target, ingest
+from memorybase.cli.import_target import Capture, Target, ingest
 from memorybase.cli.options import interrupted, plural, progress, read_text
 from memorybase.core import errors
 from memorybase.core.import_export import conversation_files
@@ -62,26 +63,52 @@ def import_runs(name: str, source: str, options: ImportOptions, client: Client |
     if options.memory and not options.flow and name in SYSTEMS and SYSTEMS[name].has_flows:
         text = f"--memory needs --flow: {name} has flows of its own, and each gets a memory base"
         raise errors.InvalidRequest(text, field="--memory", value=options.memory)
+    with report_to(options.report) as report:
+        parts = _parts(name, source, options, report)
+        if name == GIT and client is not None:
+            install.prepare_flow(client, _flow_of_commits(options))
+        totals = import_parts(
+            parts, report, client, file=options.report, memory=options.memory, capture=options.capture
+        )
+    if not totals.messages and not report.broken:
+        raise errors.InvalidRequest(_nothing_in(name, source))
+    raise_for(report, totals, source)
+
+
+def import_parts(
+    parts: Iterable[Part],
+    report: Report,
+    client: Client | None,
+    *,
+    file: Path | None = None,
+    memory: str | None = None,
+    capture: Capture = "all",
+) -> Totals:
+    """Import parts and wait for their ingestion; without a client only count them. Prints what did not fit, which the
+    report also writes to `file`."""
     totals = Totals()
-    with _report(options.report) as report:
-        parts = _counted(_parts(name, source, options, report), totals)
-        if client is None:
-            for _ in parts:
-                pass
-            typer.echo(f"{totals.shown()} would be imported; nothing was stored")
-        else:
-            posts = _post(parts, totals, report, options, client)
-    _print(report, options.report)
-    if client is not None:
+    counted = _counted(parts, totals)
+    posts = None
+    if client is None:
+        for _ in counted:
+            pass
+        typer.echo(f"{totals.shown()} would be imported; nothing was stored")
+    else:
+        posts = _post(counted, totals, report, client, memory, capture)
+    _print(report, file)
+    if client is not None and posts is not None:
         _ingest(client, posts)
-    _raise_for(report, totals, name, source)
+    return totals
 
 
 def _parts(name: str, source: str, options: ImportOptions, report: Report) -> Iterable[Part]:
     if name not in SYSTEMS:
         for option, value in (("--table", options.table), ("--header", options.header)):
             if value:
-                raise errors.InvalidRequest(f"{option} does not apply to a file of {name}", field=option)
+                raise errors.InvalidRequest(f"{option} does not apply to {name}", field=option)
+        if name == GIT:
+            commits = git.read(Path(source), report, end_user_id=install.stored_config().get("end_user"))
+            return runs_of(commits, flow=_flow_of_commits(options), into_one_flow=True, report=report, check=check)
         # All of it is read before the first run is posted: an error names its line, and nothing was stored.
         path = Path(source)
         text, shown = read_member(path)
@@ -89,6 +116,12 @@ def _parts(name: str, source: str, options: ImportOptions, report: Report) -> It
     headers = dict(line for given in options.header or () for line in header_lines(given))
     found = ImportSource(source, options.table, headers)
     return systems.read_runs(name, found, report, flow=options.flow, check=check)
+
+
+def _flow_of_commits(options: ImportOptions) -> str:
+    """That of the coding agents of this machine, which recall from it."""
+    flow: str = options.flow or install.stored_config().get("flow") or install.FLOW
+    return flow
 
 
 def check(message: Json) -> int:
@@ -105,12 +138,13 @@ def _counted(parts: Iterable[Part], totals: Totals) -> Iterator[Part]:
         yield part
 
 
-def _post(parts: Iterable[Part], totals: Totals, report: Report, options: ImportOptions, client: Client) -> Posts:
-    posts = Posts(
-        client,
-        lambda part: Target.find(client, part.flow, part.flow_name or part.flow, options.memory, options.capture),
-        report,
-    )
+def _post(
+    parts: Iterable[Part], totals: Totals, report: Report, client: Client, memory: str | None, capture: Capture
+) -> Posts:
+    def target_of(part: Part) -> Target:
+        return Target.find(client, part.flow, part.flow_name or part.flow, memory, capture)
+
+    posts = Posts(client, target_of, report)
     with interrupted(lambda: f"{plural(posts.stored, 'message')} {_is(posts.stored)} stored; run again to continue"):
         with progress() as bar:
             task = bar.add_task("capturing messages", total=None)
@@ -152,7 +186,7 @@ def header_lines(given: str) -> Iterator[tuple[str, str]]:
 
 
 @contextmanager
-def _report(file: Path | None) -> Iterator[Report]:
+def report_to(file: Path | None) -> Iterator[Report]:
     """A report that is also written to the file, a line for each problem."""
     with ExitStack() as stack:
         if file is None:
@@ -189,16 +223,20 @@ def _print(report: Report, file: Path | None) -> None:
         typer.echo(f"every one of them is in {file}" if report.counts else f"all of it fits; {file} is empty")
 
 
-def _raise_for(report: Report, totals: Totals, name: str, source: str) -> None:
-    """Raises InvalidRequest unless every conversation was read."""
+def raise_for(report: Report, totals: Totals, source: str) -> None:
+    """Raises InvalidRequest unless all of the source was read."""
     if report.broken:
         before = "What was read before it is counted above." if totals.messages else "Nothing was read before it."
         raise errors.InvalidRequest(f"{report.broken}. {before}")
-    if not totals.messages:
-        other = recognise(source, Report())
-        hint = f"; it looks like {other}. Leave --from out, or use --from {other}" if other not in {None, name} else ""
-        own = "" if name in {LINES, LOCOMO} else f" in the format of {name}"
-        raise errors.InvalidRequest(f"{source} has no message{own}{hint}.")
     if lost := report.total("lost"):
         what = plural(lost, "record or message", "records or messages")
         raise errors.InvalidRequest(f"{what} of {source} could not be imported; see the list above.")
+
+
+def _nothing_in(name: str, source: str) -> str:
+    if name == GIT:
+        return f"{source} has no commit that can be imported."
+    other = recognise(source, Report())
+    hint = f"; it looks like {other}. Leave --from out, or use --from {other}" if other not in {None, name} else ""
+    own = "" if name in {LINES, LOCOMO} else f" in the format of {name}"
+    return f"{source} has no message{own}{hint}."

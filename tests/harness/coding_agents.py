@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import json
+import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from memorybase_client.coding_agents import install
@@ -236,3 +238,49 @@ def cursor_fields(session: str, generation: str) -> Json:
         "user_email": None,
         "transcript_path": None,
     }
+
+
+class CursorDatabase:
+    """~/.config/Cursor/User/globalStorage/state.vscdb, as of 3.9: bubbles apart from their session."""
+
+    def __init__(self, home: Path) -> None:
+        self.path = home / ".config/Cursor/User/globalStorage/state.vscdb"
+        self._run("CREATE TABLE IF NOT EXISTS cursorDiskKV (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)")
+
+    def _run(self, statement: str, *values: Any, path: Path | None = None) -> None:
+        path = path or self.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute(statement, values)
+
+    def put(self, key: str, value: Json) -> None:
+        self._run("INSERT INTO cursorDiskKV VALUES (?, ?)", key, json.dumps(value).encode())
+
+    def session(self, session: str, bubbles: list[Json], **fields: Any) -> None:
+        """A session with these bubbles, a second apart."""
+        headers = []
+        for number, bubble in enumerate(bubbles):
+            headers.append({"bubbleId": f"b-{number}", "type": bubble.get("type")})
+            at = f"2026-11-20T10:00:{number:02}.000Z"
+            self.put(f"bubbleId:{session}:b-{number}", {"_v": 3, "bubbleId": f"b-{number}", "createdAt": at, **bubble})
+        where = {"id": "w-1", "uri": {"$mid": 1, "fsPath": PROJECT, "path": PROJECT, "scheme": "file"}}
+        composer = {
+            "_v": 10,
+            "composerId": session,
+            "createdAt": 1_795_168_800_000,  # 2026-11-20T10:00:00Z
+            "lastUpdatedAt": 1_795_168_860_000,
+            "fullConversationHeadersOnly": headers,
+            "modelConfig": {"modelName": "gpt-5.5-medium"},
+            "workspaceIdentifier": where,
+        }
+        self.put(f"composerData:{session}", composer | fields)
+
+    def workspace(self, folder: str, *sessions: str) -> None:
+        """A workspace's own database, which names its sessions."""
+        place = self.path.parent.parent / "workspaceStorage" / "w-1"
+        place.mkdir(parents=True)
+        (place / "workspace.json").write_text(json.dumps({"folder": f"file://{quote(folder)}"}))
+        path = place / "state.vscdb"
+        self._run("CREATE TABLE ItemTable (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)", path=path)
+        composers = json.dumps({"allComposers": [{"composerId": session} for session in sessions]})
+        self._run("INSERT INTO ItemTable VALUES ('composer.composerData', ?)", composers, path=path)

@@ -17,6 +17,7 @@ from harness import PostgresServer, exports
 from harness.api import Api
 from harness.clients import Wire, client_of
 from harness.exports import Json, write_json
+from harness.repositories import Repository
 from harness.rows import each_row
 from memorybase_client import Client, models
 from memorybase_client import errors as client_errors
@@ -513,3 +514,50 @@ class TestOwnFormat:
         monkeypatch.setattr(command, "connect", lambda *_: client_of(limited))
         said = run(self.write(tmp_path, 2), "--flow", "support")
         assert said.output.startswith("1 flow, 1 session, 2 runs, 2 messages: 2 new, 0 already there\n")
+
+
+class TestCommits:
+    """Of a repository, into the flow of the coding agents."""
+
+    @pytest.fixture(autouse=True)
+    def _home(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+
+    def test_only_new_ones_are_added_and_found_by_path_and_author(
+        self, api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        repository = Repository(tmp_path / "shop")
+        for number in range(40):
+            repository.commit(f"Change the part {number}", f"parts/part_{number}.py")
+        repository.commit("Notify once a batch", "worker/queue.py", "worker/tasks.py")
+        first = run("--from", "git", repository.path)
+        monkeypatch.chdir(repository.path)
+        second = run("--from", "git")
+        repository.commit("Retry late ones", "worker/retries.py")
+        third = run("--from", "git")
+
+        assert first.output.splitlines()[0] == "1 flow, 1 session, 1 run, 41 messages: 41 new, 0 already there"
+        assert second.output.splitlines()[0].endswith("0 new, 41 already there")
+        assert third.output.splitlines()[0].endswith("1 new, 41 already there")
+        assert first.exit_code == second.exit_code == third.exit_code == 0
+        for question, text in (
+            ("when did we change worker/queue.py", "Notify once a batch"),
+            ("worker/retries.py", "Retry late ones"),
+        ):
+            (hit, *_) = api.post("/search", {"flow_id": "coding-agent", "query": question})["results"]
+            assert hit["content"].startswith(text)
+            assert (hit["role"], hit["sender_name"], hit["metadata"]["project"]) == (
+                "assistant",
+                "Ada Lovelace",
+                str(repository.path),
+            )
+
+    def test_what_is_no_repository_is_an_error_and_stores_nothing(self, api: Api, tmp_path: Path) -> None:
+        for words, text in (
+            (("--from", "git", tmp_path), "must be in a git repository"),
+            (("--from", "git", "--table", "x", tmp_path), "--table does not apply to git"),
+            ((), "FILE is missing"),
+        ):
+            assert text in str(run(*words).exception)
+        assert api.get("/flows")["total"] == 0

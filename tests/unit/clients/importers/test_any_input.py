@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import copy
+import json
+import tempfile
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
 from harness import exports
+from harness.coding_agents import ClaudeTranscript, CodexTranscript, CursorDatabase, machine_at
 from harness.rows import each_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memorybase_client.importers.recognise import EXPORT, LINES, LOCOMO
+from memorybase_client.coding_agents import history
+from memorybase_client.importers.recognise import EXPORT, GIT, LINES, LOCOMO
 from memorybase_client.importers.records import RawRecord, Report
 from memorybase_client.importers.runs import runs_of
 from memorybase_client.importers.systems import SYSTEMS
@@ -79,7 +84,7 @@ def places(value: Any) -> list[tuple[Any, Any]]:
 
 
 def test_each_system_can_be_chosen_and_is_tested_here() -> None:
-    assert [each.value for each in Format] == [*SYSTEMS, LINES, LOCOMO, EXPORT]
+    assert [each.value for each in Format] == [*SYSTEMS, GIT, LINES, LOCOMO, EXPORT]
     assert list(SYSTEMS) == list(DOCUMENTS)
 
 
@@ -114,3 +119,47 @@ def test_a_changed_document_is_read_to_the_end(system: str, data: st.DataObject)
 @settings(max_examples=500)
 def test_many_changed_documents_are_read_to_the_end(system: str, data: st.DataObject) -> None:
     read_changed_documents(system, data)
+
+
+def past_session(agent: str, home: Path) -> tuple[Path | CursorDatabase, list[Any]]:
+    """Where the agent keeps a session, and its lines or bubbles."""
+    if agent == "cursor":
+        tool = {"name": "edit", "rawArgs": "{}", "toolCallId": "t"}
+        rich = json.dumps({"root": {"children": [{"type": "paragraph", "children": [{"text": "Hi"}]}]}})
+        bubble = {"type": 2, "text": "Done.", "thinking": {"text": "hm"}, "timingInfo": {"clientRpcSendTime": 1.8e12}}
+        return CursorDatabase(home), [
+            {"type": 1, "requestId": "g", "text": "", "richText": rich, "modelInfo": {"modelName": "m"}},
+            {"type": 2, "text": "", "toolFormerData": tool},
+            bubble,
+        ]
+    transcript = (ClaudeTranscript if agent == "claude-code" else CodexTranscript).of(home, "s-1")
+    transcript.user("Hi")
+    transcript.tool("Read", {"file_path": "a"}, "text")
+    transcript.assistant("Done.")
+    return transcript.path, [json.loads(line) for line in transcript.path.read_text().splitlines()]
+
+
+@pytest.mark.slow
+@each_row("agent", ["claude-code", "codex", "cursor"])
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_a_changed_past_session_is_read_to_the_end(agent: str, data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as folder, machine_at(Path(folder)) as machine:
+        place, records = past_session(agent, machine.home)
+        composer: dict[str, Any] = {
+            "workspaceIdentifier": {"uri": {"fsPath": "/work"}},
+            "modelConfig": {"modelName": "m"},
+        }
+        for _ in range(data.draw(st.integers(1, 3))):
+            spots = places([records, composer])[2:]
+            container, key = spots[data.draw(st.integers(0, len(spots) - 1))]
+            container[key] = data.draw(JSON)
+        if isinstance(place, CursorDatabase):
+            place.session("s-1", [each if isinstance(each, dict) else {"type": each} for each in records], **composer)
+        else:
+            place.write_text("\n".join(map(json.dumps, [*records, data.draw(JSON)])))
+        report = Report()
+        for session in history.past_sessions([agent], report):
+            found = history.messages_of(session, {"tools": True}, report)
+            for part in runs_of(found, flow="f", into_one_flow=True, report=report, check=check):
+                normalise_all(part.messages, user_id=UUID(int=0))

@@ -5,6 +5,8 @@ For the one who installs them:
 agents       the agents: where each keeps its settings, and the entries that are added to them
 settings     read and change an agent's settings, touching only our entries
 install      install, uninstall, and what is known of the hooks of this machine
+history      sessions that the agents' own files keep from before the hooks
+cursors      those of Cursor, in its database
 
 The hook, which imports the standard library only, of this package as little as it needs:
 

@@ -90,20 +90,14 @@ class Capture:
         self._given.clear()
 
     def _take(self, entry: Json) -> None:
-        calls = self._state.setdefault("tools", [])
-        if entry["role"] == "tool" and not self.config.get("tools"):
-            if entry.get("name") and entry["name"] not in calls:
-                calls.append(entry["name"])
+        if is_left_out(self.config, entry, self._state):
             return
-        if entry["role"] == "user" or not self._state.get("run"):  # a run is a user's message and what follows it
+        if begins_run(entry, self._state):
             self._flush()
-            self._state["run"] = entry["id"]
             self._given += ((entry["id"], each) for each in take_given(self.config, self.event, entry))
-        tools = calls[:] if entry["role"] == "assistant" else []
+        self._messages.append(message_in_run(self.event, entry, self._state))
         if entry["role"] == "assistant":
-            calls.clear()
             self.answer = self._state["answer"] = entry["text"].strip()[:SAID]
-        self._messages.append(message_of(self.event, entry, tools))
 
     def _flush(self) -> None:
         if self._messages:
@@ -125,16 +119,48 @@ def _first_place(folder: str) -> Json:
 
 def lines(file: BinaryIO) -> Iterator[Json]:
     """The lines that are objects. A line that is still being written is none yet: the next capture begins before it."""
+    for line in raw_lines(file):
+        if (value := object_in(line)) is not None:
+            yield value
+
+
+def raw_lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines; nothing of one that is too long."""
     while line := file.readline(MAX_LINE_BYTES):
         is_long = len(line) == MAX_LINE_BYTES and not line.endswith(b"\n")
         while is_long and line and not line.endswith(b"\n"):
             line = file.readline(MAX_LINE_BYTES)
-        value = None
-        if not is_long:
-            with contextlib.suppress(ValueError, RecursionError):
-                value = json.loads(line)
-        if isinstance(value, dict):
-            yield value
+        yield b"" if is_long else line
+
+
+def object_in(line: bytes) -> Json | None:
+    """The object; None for anything else."""
+    with contextlib.suppress(ValueError, RecursionError):
+        value = json.loads(line)
+        return value if isinstance(value, dict) else None
+    return None
+
+
+def is_left_out(config: Json, entry: Json, state: Json) -> bool:
+    """Whether this is of a tool, and tools are not captured: then only the tool's name is kept, for the next answer."""
+    if entry["role"] != "tool" or config.get("tools"):
+        return False
+    names = state.setdefault("tools", [])
+    if entry.get("name") and entry["name"] not in names:
+        names.append(entry["name"])
+    return True
+
+
+def begins_run(entry: Json, state: Json) -> bool:
+    """A run is a user's message and what follows it."""
+    return entry["role"] == "user" or not state.get("run")
+
+
+def message_in_run(event: Json, entry: Json, state: Json) -> Json:
+    """The next entry of a transcript as a message of the API, of the run `state["run"]`."""
+    if begins_run(entry, state):
+        state["run"] = entry["id"]
+    return message_of(event, entry, state.pop("tools", []) if entry["role"] == "assistant" else [])
 
 
 def message_of(event: Json, entry: Json, tools: list[str]) -> Json:

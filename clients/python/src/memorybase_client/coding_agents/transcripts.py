@@ -11,7 +11,9 @@ from memorybase_client.coding_agents.events import Json, as_text, digest
 
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 # What an agent writes as a user's message although no user typed it.
-_NOT_TYPED = re.compile(r"<(command-|local-command-|bash-|ide_|task-notification|user-prompt-submit-hook)")
+_NOT_TYPED = re.compile(
+    r"<(command-|local-command-|bash-|ide_|task-notification|user-prompt-submit-hook|environment_context|user_instructions)"
+)
 NOT_SAID = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")
 
 
@@ -32,8 +34,8 @@ def claude_entries(line: Json, _: Json) -> Iterator[Json]:
     content = message.get("content")
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
     blocks = [block for block in parts if isinstance(block, dict)] if isinstance(parts, list) else []
-    typed = [_typed(as_text(block.get("text"))) for block in blocks if block.get("type") == "text"]
-    text = "\n\n".join(part for part in typed if part)
+    texts = [typed(as_text(block.get("text"))) for block in blocks if block.get("type") == "text"]
+    text = "\n\n".join(part for part in texts if part)
     if text:
         yield {"role": kind, "id": line["uuid"], "text": text, **common}
     for block in blocks:
@@ -45,7 +47,7 @@ def claude_entries(line: Json, _: Json) -> Iterator[Json]:
             yield {**named, "text": _flat(block.get("content"))}
 
 
-def _typed(text: str) -> str:
+def typed(text: str) -> str:
     """The text without what the agent added; empty if that is all."""
     text = _REMINDER.sub("", text).strip()
     return "" if _NOT_TYPED.match(text) else text
@@ -75,7 +77,7 @@ def codex_entries(line: Json, context: Json) -> Iterator[Json]:
         said = payload.get("item") if what == "item_completed" else payload
         said = said if isinstance(said, dict) else {}
         role = CODEX_SAID.get(as_text(said.get("type")))
-        text = _typed(as_text(said.get("message")) or _flat(said.get("content")))
+        text = typed(as_text(said.get("message")) or _flat(said.get("content")))
         if role and text:
             name = as_text(said.get("id")) or digest(f"{line.get('timestamp')} {role} {text}")[:32]
             yield {"role": role, "id": name, "text": text, **common}

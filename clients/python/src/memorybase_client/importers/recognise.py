@@ -9,7 +9,7 @@ from memorybase_client.importers.files import is_database, read_records
 from memorybase_client.importers.records import Json, Report, as_object
 from memorybase_client.importers.systems import SYSTEMS
 
-EXPORT, LINES, LOCOMO = "export", "jsonl", "locomo"  # formats besides those of other systems
+EXPORT, GIT, LINES, LOCOMO = "export", "git", "jsonl", "locomo"  # formats besides those of other systems
 MEMBERS = ("*.json", "*.jsonl", "*.ndjson", "*.af")
 LINE_SUFFIXES = (".jsonl", ".ndjson")
 LOOKED_AT = 20  # records: an archive has other files besides the conversations

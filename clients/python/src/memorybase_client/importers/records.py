@@ -51,8 +51,8 @@ class RawRecord:
 class Found:
     """A message of another system, in one of the formats that the API accepts, with an id that is unique in its flow.
 
-    `run` names its run; without it a run begins at each user message. `dropped`: not a message itself, but others may
-    name it as their parent."""
+    `run` names its run within the session, or `run_id` within the flow; without either a run begins at each user
+    message. `dropped`: not a message itself, but others may name it as their parent."""
 
     where: str
     session_id: str
@@ -61,6 +61,7 @@ class Found:
     flow_name: str | None = None
     end_user_id: str | None = None
     run: str | None = None
+    run_id: str | None = None
     session_metadata: Json = field(default_factory=dict)
     dropped: bool = False
 

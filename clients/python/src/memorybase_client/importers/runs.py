@@ -104,6 +104,8 @@ class _Builder:
         self._messages, self._places, self._bytes = [], [], 0
 
     def _run(self, flow: str, session: str, found: Found, message: Json) -> str:
+        if found.run_id is not None:
+            return bounded(found.run_id)
         if found.run is not None:
             return bounded(f"{session}#{found.run}")
         if _is_users(message) or (flow, session) not in self._runs:
