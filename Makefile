@@ -185,8 +185,9 @@ lint: $(INSTALLED_DEV) ## check rules and format with ruff
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(INSTALLED_DEV) ## check types with mypy, strict
+types: $(INSTALLED_DEV) ## check types with mypy, strict, and what the server and the client use of Python also for Windows
 	$(BIN)/mypy
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 -p memorybase -p memorybase_client -p worker -p api
 
 format: $(INSTALLED_DEV) ## fix and format with ruff
 	$(BIN)/ruff check --fix .

@@ -39,7 +39,8 @@ def main(arguments: list[str]) -> None:
     deadline = Deadline(float(config.get("deadline_seconds", DEADLINE_SECONDS)))
     text = ""
     with contextlib.suppress(Exception):
-        event = read_event(arguments[2], json.loads(sys.stdin.buffer.read(MAX_EVENT_BYTES)))
+        agent = arguments[2].rstrip(";")  # cmd of Windows ends no word there
+        event = read_event(agent, json.loads(sys.stdin.buffer.read(MAX_EVENT_BYTES)))
         text = hosts.answer(config, event)
     deadline.answer(text)
 

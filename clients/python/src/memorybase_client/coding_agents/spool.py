@@ -30,12 +30,15 @@ def waiting(config: Json) -> list[str]:
 
 
 def start_drain(config: Json) -> None:
-    """Start the background process in a new session, so that it outlives the agent."""
+    """Start the background process apart from the agent's session or console, so that it outlives the agent."""
     import subprocess
 
     none = subprocess.DEVNULL
+    apart: Json = {"start_new_session": True}
+    if sys.platform == "win32":  # a console that nobody sees: without one, a virtual environment's Python opens another
+        apart = {"creationflags": subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP}
     command = [sys.executable, "-I", "-S", SCRIPT, "--config", config["path"], "--drain"]
-    subprocess.Popen(command, stdin=none, stdout=none, stderr=none, cwd=config["state_dir"], start_new_session=True)
+    subprocess.Popen(command, stdin=none, stdout=none, stderr=none, cwd=config["state_dir"], **apart)
 
 
 def drain(config: Json) -> None:
