@@ -21,7 +21,7 @@ if sys.platform == "win32":
             os.lseek(descriptor, _AT, os.SEEK_SET)
             try:
                 msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-            except PermissionError:
+            except OSError:
                 if not wait:
                     return False
                 time.sleep(WINDOWS_POLL_SECONDS)
