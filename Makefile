@@ -121,8 +121,8 @@ check-slim: $(INSTALLED_DEV) $(INSTALLED_SLIM) ## run API, worker and sweeper wi
 check-upgrade: $(INSTALLED_DEV) ## upgrade under load in five minutes, old and new processes beside each other, forward, back and forward: OLD="git ref or folder"
 	$(SLOW_PYTEST) -n0 tests/acceptance/test_upgrade.py $(if $(OLD),--old-version=$(OLD))
 
-check-deploy: $(INSTALLED_DEV) $(INSTALLED_SLIM) $(INSTALLED_DEPLOY) ## check distributions, Dockerfile, compose files, units and the Helm chart with their own tools
-	$(SLOW_PYTEST) -n0 tests/acceptance/test_deployment.py
+check-deploy: $(INSTALLED_DEV) $(INSTALLED_SLIM) $(INSTALLED_DEPLOY) ## check distributions, Dockerfile, compose files, units and the Helm chart with their own tools, and the wheels of other systems
+	$(SLOW_PYTEST) -n0 tests/acceptance/test_deployment.py tests/acceptance/test_wheels.py
 
 dist: $(INSTALLED_DEV) ## build what a release ships into dist/: sdists, wheels, npm packages (needs npm); the same bytes for the same commit
 	@command -v npm >/dev/null || { echo "error: npm is required; on Debian: apt install npm"; exit 1; }
@@ -185,8 +185,9 @@ lint: $(INSTALLED_DEV) ## check rules and format with ruff
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(INSTALLED_DEV) ## check types with mypy, strict
+types: $(INSTALLED_DEV) ## check types with mypy, strict, and what the server and the client use of Python also for Windows
 	$(BIN)/mypy
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 -p memorybase -p memorybase_client -p worker -p api
 
 format: $(INSTALLED_DEV) ## fix and format with ruff
 	$(BIN)/ruff check --fix .

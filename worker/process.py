@@ -7,6 +7,7 @@ import hashlib
 import os
 import signal
 import socket
+import sys
 import tempfile
 import threading
 import time
@@ -55,7 +56,8 @@ def _pid_space() -> str:
     """The scope within which a pid names one process: containers and machines of one host name may share a data
     directory."""
     try:
-        return f"{Path('/proc/sys/kernel/random/boot_id').read_text()}:{Path('/proc/self/ns/pid').readlink()}"
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8")
+        return f"{boot}:{Path('/proc/self/ns/pid').readlink()}"
     except OSError:  # not Linux
         return str(getnode())
 
@@ -66,11 +68,11 @@ def _directory_id(directory: Path) -> str:
     path, new = directory / "worker_id", uuid4().hex[:12]
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        with suppress(FileExistsError), tempfile.NamedTemporaryFile("w", dir=directory) as written:
+        with suppress(FileExistsError), tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=directory) as written:
             written.write(new)
             written.flush()
             os.link(written.name, path)  # whole or not at all, by whichever worker is first
-        return path.read_text()
+        return path.read_text(encoding="utf-8")
     except OSError:
         return hashlib.sha256(str(directory.resolve()).encode()).hexdigest()[:12]
 
@@ -264,9 +266,9 @@ def _lower_priority() -> None:
     Linux shares the CPU among sessions before it considers thread priorities, so the worker's whole session competes
     with that of an API.
     """
-    if os.getsid(0) == os.getpid():
-        with suppress(OSError):  # not Linux, or a kernel without autogroups
-            Path("/proc/self/autogroup").write_text(str(NICENESS))
+    if sys.platform == "linux" and os.getsid(0) == os.getpid():
+        with suppress(OSError):  # a kernel without autogroups
+            Path("/proc/self/autogroup").write_text(str(NICENESS), encoding="utf-8")
 
 
 def _load_model(services: Services) -> None:

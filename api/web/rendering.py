@@ -139,7 +139,13 @@ def when(time: datetime | None, never: str = "never") -> str:
         return never
     utc = (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
     seconds = (datetime.now(UTC) - utc).total_seconds()
-    text = f"{duration(seconds)} ago" if 1 <= seconds < 86_400 else "now" if abs(seconds) < 1 else f"{utc:%-d %b %H:%M}"
+    text = (
+        f"{duration(seconds)} ago"
+        if 1 <= seconds < 86_400
+        else "now"
+        if abs(seconds) < 1
+        else f"{utc.day} {utc:%b %H:%M}"
+    )
     return Markup('<time datetime="{}" title="{}">{}</time>').format(
         f"{utc:%Y-%m-%dT%H:%M:%S.%fZ}", f"{utc:%Y-%m-%d %H:%M:%S} UTC", text
     )
@@ -167,7 +173,7 @@ def minute(time: datetime) -> str:
     """A date and the time of day; the script writes them in the reader's zone."""
     utc = time.astimezone(UTC)
     return Markup('<time data-exact datetime="{}" title="{}">{}</time>').format(
-        f"{utc:%Y-%m-%dT%H:%M:%SZ}", f"{utc:%Y-%m-%d %H:%M:%S} UTC", f"{utc:%-d %b %H:%M}"
+        f"{utc:%Y-%m-%dT%H:%M:%SZ}", f"{utc:%Y-%m-%d %H:%M:%S} UTC", f"{utc.day} {utc:%b %H:%M}"
     )
 
 
@@ -183,7 +189,9 @@ def zoned(text: str) -> str:
 def day(time: datetime) -> str:
     """A date; the script writes it in the reader's zone."""
     utc = time.astimezone(UTC)
-    return Markup('<time data-day datetime="{}">{}</time>').format(f"{utc:%Y-%m-%dT%H:%M:%SZ}", f"{utc:%-d %b %Y}")
+    return Markup('<time data-day datetime="{}">{}</time>').format(
+        f"{utc:%Y-%m-%dT%H:%M:%SZ}", f"{utc.day} {utc:%b %Y}"
+    )
 
 
 def marked(text: str, found: str) -> str:

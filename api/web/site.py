@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mimetypes
+
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse, Response
@@ -51,6 +53,8 @@ class Headers:
 
 
 PATH = "/ui"
+# Windows may have others in its registry, with which a browser refuses a script or a style sheet.
+KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".woff2": "font/woff2"}
 
 
 def mount(app: FastAPI) -> None:
@@ -61,6 +65,8 @@ def mount(app: FastAPI) -> None:
     packages: list[str | tuple[str, str]] = [
         (f"memorybase.features.{folder.parent.name}", "static") for folder in folders("static")
     ]
+    for suffix, kind in KINDS.items():
+        mimetypes.add_type(kind, suffix)
     site.mount("/static", StaticFiles(directory=STATIC, packages=packages))
     site.include_router(sign_in.router)
     for router in routers():

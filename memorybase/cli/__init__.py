@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import sys
 from collections.abc import Callable
 from typing import Annotated
@@ -108,6 +109,10 @@ def _version(
 def main() -> None:
     """Run a command. An expected error is one line on standard error and exit code 1; only a defect has a traceback."""
     keep_new_files_private()  # exports, the demo, a database that a command creates
+    if sys.platform == "win32":  # whose own encoding lacks most letters, where the output is no console
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(encoding="utf-8")
     try:
         app()
     except (errors.MemorybaseError, client_errors.MemorybaseError) as exc:

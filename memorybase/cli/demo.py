@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shlex
 import shutil
-import signal
 import sys
 import time
 from collections import Counter
@@ -19,6 +17,7 @@ from typing import Self, TypeVar
 from uuid import UUID
 
 import httpx
+import psutil
 from memorybase_client import Client, models
 from memorybase_client import errors as client_errors
 from memorybase_client.importers.runs import Part
@@ -81,7 +80,9 @@ def _fresh(directory: Path) -> Path:
         end_leftovers(DataDir(directory), NAMES, lambda _: None)
         _empty(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / MARKER).write_text("Created by `memorybase demo`, which empties this directory when it runs again.\n")
+    (directory / MARKER).write_text(
+        "Created by `memorybase demo`, which empties this directory when it runs again.\n", encoding="utf-8"
+    )
     return directory
 
 
@@ -218,7 +219,7 @@ class Demo:
         return self.impatient.list_jobs(self.memory.id).page().items
 
     def _worker_pid(self) -> int:
-        return int(self.data.pid_file("worker").read_text())
+        return int(self.data.pid_file("worker").read_text(encoding="utf-8"))
 
     def _another_worker(self, old: int) -> int | None:
         try:
@@ -314,23 +315,24 @@ class _SteppedProcess:
 
     def __init__(self, pid: int, stack_is_running: Callable[[], bool]) -> None:
         self.pid = pid
+        self._process = psutil.Process(pid)
         self._stack_is_running = stack_is_running
 
     def __enter__(self) -> Self:
-        os.kill(self.pid, signal.SIGSTOP)
+        self._process.suspend()
         return self
 
     def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGCONT)
+        with contextlib.suppress(psutil.NoSuchProcess):
+            self._process.resume()
 
     def step(self) -> None:
-        os.kill(self.pid, signal.SIGCONT)
+        self._process.resume()
         time.sleep(SLICE_SECONDS)
-        os.kill(self.pid, signal.SIGSTOP)
+        self._process.suspend()
 
     def kill(self) -> None:
-        os.kill(self.pid, signal.SIGKILL)
+        self._process.kill()
 
     def call_between_steps(self, call: Callable[[], T]) -> T:
         """The paused process may hold the database's lock, which blocks other writers: step until the call succeeds."""

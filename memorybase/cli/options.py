@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shlex
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -19,7 +18,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from memorybase.core import errors
+from memorybase.core import errors, shell
 from memorybase.core.settings import Settings, stated_url
 from memorybase.stack.state import (
     DataDir,
@@ -129,7 +128,7 @@ def nothing_runs(data: DataDir, stated: Path | None) -> str:
     text = f"No stack is running in {data.path}."
     if other := running_elsewhere(data):
         return text + other
-    option = f" --data-dir {shlex.quote(str(stated))}" if stated else ""
+    option = f" --data-dir {shell.quoted(str(stated))}" if stated else ""
     hint = "" if stated or data.path.exists() else ". If its data is in another folder, add --data-dir"
     return f"{text} Start it with: memorybase up{option}{hint}"
 

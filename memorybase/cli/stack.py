@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from memorybase.cli.options import DataDirOption, stored_settings
+from memorybase.core import errors
 from memorybase.core.settings import Settings
 
 
@@ -24,7 +26,7 @@ def up(
 ) -> None:
     """Run the whole stack on this machine until Ctrl-C: Redis, Chroma if used, a worker, the sweeper and the API."""
     settings = Settings()
-    if one_process or settings.one_process:
+    if one_process or settings.one_process or sys.platform == "win32":  # Redis is not for Windows
         from memorybase.one_process import run_one_process as run
     else:
         from memorybase.stack.run import run_stack as run
@@ -45,6 +47,11 @@ def demo(
     ] = None,
 ) -> None:
     """Capture a sample conversation, kill the worker during a job, and check that nothing is lost."""
+    if sys.platform == "win32":
+        raise errors.NotReady(
+            "The demo kills a process of the stack, which is one process on Windows. Instead run: memorybase up, and "
+            "in another terminal: memorybase sample"
+        )
     from memorybase.cli.demo import run_demo
 
     run_demo(data_dir or Settings().data_dir / "demo")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from pathlib import Path
 
 WINDOWS_POLL_SECONDS = 0.05
 
@@ -54,3 +55,11 @@ else:
         except BlockingIOError:
             return True
         return False
+
+
+def open_for(directory: Path, beside: Path) -> int:
+    """A descriptor by which to lock a directory: its own, so that no file is left; on Windows, which opens no
+    directory, that of a file beside it."""
+    if sys.platform == "win32":
+        return os.open(beside, os.O_RDWR | os.O_CREAT, 0o600)
+    return os.open(directory, os.O_RDONLY)

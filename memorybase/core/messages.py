@@ -394,7 +394,7 @@ def read_time(value: Any, field: str) -> datetime | None:
             return (read if read.tzinfo else read.replace(tzinfo=UTC)).astimezone(UTC)
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MAX_EPOCH_SECONDS:
             return datetime.fromtimestamp(value, UTC)
-    except (ValueError, OverflowError) as exc:
+    except (ValueError, OverflowError, OSError) as exc:  # OSError: Windows knows no time after the year 3000
         raise _invalid(field, "must be a time in ISO 8601") from exc
     raise _invalid(field, "must be a time in ISO 8601 or seconds since 1970")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shlex
 import shutil
 import sys
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from pathlib import Path
 from memorybase_client import Client, local_stack
 from memorybase_client import errors as client_errors
 
+from memorybase.core import shell
 from memorybase.core.settings import Settings
 from memorybase.stack.state import DataDir, noted
 
@@ -48,11 +48,11 @@ def say_what_to_export(data: DataDir, settings: Settings, report: Report) -> Non
     programs = Path(sys.executable).parent
     report("in another terminal:")
     if not (shutil.which("memorybase") or "").startswith(str(programs)):
-        report(f"  export PATH={shlex.quote(str(programs))}:$PATH")
+        report(f"  {shell.export_path(programs)}")
     if settings.api_key:
         report("  export MEMORYBASE_API_KEY=…  # as it is set for this stack")
     else:
-        report(f"  export MEMORYBASE_API_KEY=$(cat {shlex.quote(str(data.key_file.absolute()))})")
+        report(f"  {shell.export('MEMORYBASE_API_KEY', data.key_file.absolute())}")
 
 
 async def offer_sign_in(local: local_stack.LocalStack, settings: Settings, report: Report) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from typing import Any, Self
 from memorybase.core import errors
 from memorybase.core.settings import embedded
 from memorybase.stack.children import import_path
+from memorybase.stack.processes import kill_group
 from memorybase.stack.state import DataDir
 
 STOP_SECONDS = 60.0
@@ -45,7 +45,7 @@ class StackChild:
             stdin=subprocess.PIPE,  # never written to: it closes, and so stops the stack, if this process is killed
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
+            encoding="utf-8",
             env=import_path(self.settings.child_environment()),
             start_new_session=True,  # Ctrl-C reaches this process only, which then stops the stack
         )
@@ -96,7 +96,7 @@ class StackChild:
         try:
             status = self._process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
-            os.killpg(self._process.pid, signal.SIGKILL)
+            kill_group(self._process.pid)
             status = self._process.wait()
         self._reader.join(5)
         for pipe in (self._process.stdin, self._process.stdout):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import sys
 from dataclasses import dataclass, field
@@ -123,7 +124,10 @@ def import_path(environment: dict[str, str]) -> dict[str, str]:
     in the data directory, so that no package of the caller, such as one named worker, shadows ours."""
     root = str(Path(memorybase.__file__).resolve().parents[1])
     inherited = environment.get("PYTHONPATH")
-    return environment | {"PYTHONPATH": f"{root}:{inherited}" if inherited else root, "PYTHONUNBUFFERED": "1"}
+    return environment | {
+        "PYTHONPATH": f"{root}{os.pathsep}{inherited}" if inherited else root,
+        "PYTHONUNBUFFERED": "1",
+    }
 
 
 def _absolute_sqlite(url: str) -> str:

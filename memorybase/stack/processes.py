@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
@@ -87,7 +88,7 @@ class Processes:
         """Kill a running child with its group, to be restarted like one that died. A wedged one may ignore SIGTERM."""
         process = self._kept[name].process
         if process is not None:
-            _kill_group(process.pid)
+            kill_group(process.pid)
 
     def kill(self) -> None:
         """Kill all children, also those that are stopping."""
@@ -178,7 +179,7 @@ class Processes:
 
     def _clean_up(self, kept: _Kept) -> None:
         if kept.process is not None:
-            _kill_group(kept.process.pid)
+            kill_group(kept.process.pid)
             kept.process = None
         kept.noted = True
         self._data.pid_file(kept.child.name).unlink(missing_ok=True)
@@ -187,7 +188,7 @@ class Processes:
         """Seconds until the dead child is started again, or None if its end is that of the stack."""
         name = kept.child.name
         kept.deaths = 1 if time.monotonic() - kept.started >= STEADY_SECONDS else kept.deaths + 1
-        killed = status == -signal.SIGKILL
+        killed = sys.platform != "win32" and status == -signal.SIGKILL
         how = f"was ended by signal {-status}" if status < 0 else f"exited with status {status}"
         may_fail = name == ESSENTIAL if self.is_serving else name not in DISPENSABLE
         if may_fail and not killed and kept.deaths >= (DEATHS if self.is_serving else DEATHS_BEFORE_READY):
@@ -225,7 +226,7 @@ def end_leftovers(data: DataDir, names: Sequence[str], report: Callable[[str], N
             process.terminate()
             _await_end(process)
             # Kill it if it is frozen or busy, and its own children. Its data is safe on disk or in SQL.
-            _kill_group(process.pid)
+            kill_group(process.pid)
             _await_end(process)
         path.unlink(missing_ok=True)
 
@@ -241,9 +242,9 @@ def _await_end(process: psutil.Process) -> None:
 def _ours(path: Path, data: DataDir) -> psutil.Process | None:
     """The process that a pid file names, if it is older than the file, leads its group and runs in our directory."""
     try:
-        process = psutil.Process(int(path.read_text()))
+        process = psutil.Process(int(path.read_text(encoding="utf-8")))
         is_older = process.create_time() <= path.stat().st_mtime + CLOCK_SECONDS
-        is_leader = os.getpgid(process.pid) == process.pid
+        is_leader = sys.platform != "win32" and os.getpgid(process.pid) == process.pid  # there is no child there
         # Every child starts in the data directory; Redis then changes to its own directory below it.
         is_in_data_dir = Path(process.cwd()).is_relative_to(data.path)
     except (OSError, ValueError, psutil.Error):
@@ -258,14 +259,16 @@ async def _end(process: asyncio.subprocess.Process, graceful_seconds: float) -> 
     try:
         await asyncio.wait_for(process.wait(), graceful_seconds)
     except TimeoutError:
-        _kill_group(process.pid)
+        kill_group(process.pid)
         await process.wait()
 
 
-def _kill_group(pid: int) -> None:
-    # Each child leads its own session and group; the id is not reused while any member lives.
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
+def kill_group(pid: int) -> None:
+    """Kill a child with what it has started. Each child leads its own session and group; the id is not reused while
+    any member lives."""
+    if sys.platform != "win32":
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
 
 
 def _delay(deaths: int) -> float:

@@ -71,7 +71,7 @@ def _candidates() -> list[Path]:
 
 def _version(path: Path) -> tuple[int, int] | None:
     try:
-        answer = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=False)  # noqa: S603
+        answer = subprocess.run([path, "--version"], capture_output=True, encoding="utf-8", timeout=10, check=False)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired):
         return None
     match = _VERSION.search(answer.stdout)

@@ -51,7 +51,7 @@ def complete_restore(data: DataDir, report: Report) -> str | None:
     if not (ready / PLAN).exists():
         shutil.rmtree(ready, ignore_errors=True)  # its plan is the last thing to go
         return None
-    plan = json.loads((ready / PLAN).read_text())
+    plan = json.loads((ready / PLAN).read_text(encoding="utf-8"))
     replaced = data.path / plan["replaced"]
     if not (ready / MOVED).exists():
         for name in sorted(present(data, keep_chroma=plan["keep_chroma"])):

@@ -22,7 +22,7 @@ from memorybase.stack import chroma_files
 from memorybase.stack.announce import local_of, note_for_clients, offer_sign_in, say_what_to_export, stay_noted
 from memorybase.stack.children import DISPENSABLE, NAMES, SERVICES, Plan, plan
 from memorybase.stack.private import keep_new_files_private, tighten
-from memorybase.stack.processes import Processes, end_leftovers
+from memorybase.stack.processes import Processes, end_leftovers, kill_group
 from memorybase.stack.restore import complete_restore
 from memorybase.stack.state import RESTORED, DataDir, check_port, free_port
 from memorybase.stack.watch import failing_parts, watch
@@ -132,8 +132,9 @@ def _handle_signals(stop: asyncio.Event, processes: Processes) -> None:
             processes.kill()
         stop.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, request_stop)
+    if sys.platform != "win32":  # where no stack of several processes runs
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(number, request_stop)
 
 
 def _end_with_parent(stop: asyncio.Event) -> None:
@@ -171,7 +172,7 @@ async def _unless_stopped(work: Awaitable[T], stop: asyncio.Event, processes: Pr
 async def _prepare(planned: Plan) -> None:
     """Run migrations and prepare the local user in a separate process, to keep the supervisor small."""
     log = planned.data.log_file("prepare")
-    with log.open("w") as errors_to:
+    with log.open("w", encoding="utf-8") as errors_to:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             *PREPARE,
@@ -184,8 +185,7 @@ async def _prepare(planned: Plan) -> None:
         try:
             status = await process.wait()
         except asyncio.CancelledError:
-            with contextlib.suppress(ProcessLookupError):  # it has just ended
-                os.killpg(process.pid, signal.SIGKILL)  # with what it has started
+            kill_group(process.pid)
             await process.wait()
             raise
     if status != 0:

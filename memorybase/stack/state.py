@@ -9,9 +9,9 @@ import os
 import random
 import re
 import secrets
-import shlex
 import shutil
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -23,7 +23,7 @@ import psutil
 from memorybase_client import local_stack
 from memorybase_client.private_files import write_private
 
-from memorybase.core import errors, file_lock
+from memorybase.core import errors, file_lock, shell
 from memorybase.core.settings import RESTORED_FOLDER, Settings, embedded
 from memorybase.core.vector_stores import VECTOR_STORES
 
@@ -129,7 +129,7 @@ class DataDir:
             since = f" since {running.since}" if running.since else ""
             where = f" as `{running.command}`{since} and serves {running.url}"
         with contextlib.suppress(OSError):
-            where = f" (process {self.lock_file.read_text().strip()}){where}"
+            where = f" (process {self.lock_file.read_text(encoding='utf-8').strip()}){where}"
         return f"A stack is already running in {self.path}{where}. Stop it first, or choose another --data-dir."
 
     def running(self) -> RunningStack | None:
@@ -138,7 +138,7 @@ class DataDir:
 
     def _read_stack(self) -> RunningStack | None:
         try:
-            return RunningStack(**json.loads(self.stack_file.read_text()))
+            return RunningStack(**json.loads(self.stack_file.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
             return None
 
@@ -151,7 +151,7 @@ class DataDir:
             return settings.api_key
         if not self.key_file.exists():
             write_private(self.key_file, f"mb_{secrets.token_urlsafe(32)}\n")
-        return self.key_file.read_text().strip()
+        return self.key_file.read_text(encoding="utf-8").strip()
 
     def known_api_key(self, settings: Settings) -> str | None:
         """The API key if there is one: none is created."""
@@ -176,7 +176,7 @@ class DataDir:
         """The last line that is not blank, for an error that names the file; of several the last that is no mere news,
         such as a server's that it shuts down."""
         try:
-            lines = self.log_file(name).read_text(errors="replace").splitlines()[-50:]
+            lines = self.log_file(name).read_text(encoding="utf-8", errors="replace").splitlines()[-50:]
         except OSError:
             return ""
         said = [line.strip() for line in lines if line.strip()]
@@ -206,7 +206,7 @@ def running_elsewhere(data: DataDir) -> str:
     running = other.running() if other is not None and other.path != data.path else None
     if other is None or running is None:
         return ""
-    return f" A stack runs in {other.path} and serves {running.url}: add --data-dir {shlex.quote(str(other.path))}."
+    return f" A stack runs in {other.path} and serves {running.url}: add --data-dir {shell.quoted(str(other.path))}."
 
 
 def settings_in_use(data_dir: Path | None = None) -> Settings:
@@ -295,7 +295,10 @@ def port_is_free(host: str, port: int) -> bool:
     except socket.gaierror as exc:
         raise errors.EnvironmentFailure(f"The host {host} is unknown: {exc.strerror}.") from exc
     except PermissionError as exc:
-        raise errors.EnvironmentFailure(f"Port {port} requires root. Choose one above 1023 with --port.") from exc
+        refused = "requires root. Choose one above 1023"
+        if sys.platform == "win32":  # as Hyper-V does with ranges of ports
+            refused = "is reserved by Windows. Choose another"
+        raise errors.EnvironmentFailure(f"Port {port} {refused} with --port.") from exc
     except OSError as exc:
         if exc.errno == errno.EADDRNOTAVAIL:
             text = f"{host} is no address of this machine. With --host 0.0.0.0 the stack listens on all that it has."

@@ -40,6 +40,7 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.core.metrics",
         "memorybase.core.models",
         "memorybase.core.retry_after",  # a header that each client of a service reads
+        "memorybase.core.shell",
         "memorybase.core.time_zones",
         "memorybase.core.validation",
         "memorybase.core.vector_stores",

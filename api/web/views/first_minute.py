@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import unicodedata
 from typing import Annotated, Any
 
@@ -13,7 +12,7 @@ from api.web.calls import without_content
 from api.web.corrections import is_outdated, notes
 from api.web.rendering import address
 from api.web.visits import Visit, Visitor
-from memorybase.core import errors, ids
+from memorybase.core import errors, ids, shell
 from memorybase.core.import_export import sample
 from memorybase.core.memory_bases import manage
 from memorybase.core.memory_bases.manage import NewMemoryBase
@@ -195,7 +194,7 @@ def _values(visit: Visit, steps: Onboarding, language: str) -> dict[str, Any]:
     chosen = language if language in LANGUAGES else "curl"
     settings = visit.services.settings
     is_sample = steps.flow == sample.FLOW
-    key = f"export MEMORYBASE_API_KEY=$(cat {shlex.quote(str(settings.data_dir / 'api_key'))})"
+    key = shell.export("MEMORYBASE_API_KEY", settings.data_dir / "api_key")
     if not stack_parts.is_embedded(settings):
         key = "export MEMORYBASE_API_KEY=mb_...   # this key"
     return {

@@ -226,7 +226,7 @@ async def _overview_values(visit: Visit, found: Overview | None, window: Window)
         "found": found,
         "written_at": await _or_none(visit, titles.runs_written_at, runs) or {},
         "share": None if not counted else 100 * found.searchable / counted,
-        "columns": [(f"{bucket.at:%-d %b %H:%M} UTC", _amounts(bucket)) for bucket in found.buckets],
+        "columns": [(f"{bucket.at.day} {bucket.at:%b %H:%M} UTC", _amounts(bucket)) for bucket in found.buckets],
         "kinds": {kind: KINDS[kind] for kind in KINDS if any(_amounts(bucket)[kind] for bucket in found.buckets)},
         "top": top,
         "filled": sum(any(_amounts(bucket).values()) for bucket in found.buckets),

@@ -113,8 +113,8 @@ def write_revision(message: str) -> Path:
         upgrade(url)
         _run(url, write)
     path = Path(written[0].path)
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join(line for line in lines if not line.lstrip().startswith("# ###")))
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if not line.lstrip().startswith("# ###")), encoding="utf-8")
     return path
 
 
@@ -227,11 +227,8 @@ def _take_advisory_lock(connection: sa.Connection) -> None:
 @contextmanager
 def _directory_lock(directory: Path) -> Iterator[None]:
     # A new SQLite file switches to write-ahead logging on its first connection; a second connection would fail instead
-    # of waiting. The lock is on the directory, so it leaves no file; Windows opens no directory.
-    if sys.platform == "win32":
-        descriptor = os.open(directory / "migration.lock", os.O_RDWR | os.O_CREAT)
-    else:
-        descriptor = os.open(directory, os.O_RDONLY)
+    # of waiting.
+    descriptor = file_lock.open_for(directory, directory / "migration.lock")
     try:
         file_lock.take(descriptor)
         yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -40,8 +41,11 @@ def seal(path: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Write a file or the names in a folder to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
+    """Write a file or the names in a folder to the disk. Windows opens no folder, and syncs only what may be
+    written."""
+    if sys.platform == "win32" and path.is_dir():
+        return
+    descriptor = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -55,7 +55,7 @@ def _end_with_parent() -> None:
 @contextmanager
 def _lock(target: Path) -> Iterator[None]:
     """Lock the target against other exporting processes; the lock ends with its process."""
-    with target.with_name(f"{target.name}.lock").open("w") as file:
+    with target.with_name(f"{target.name}.lock").open("w", encoding="utf-8") as file:
         file_lock.take(file.fileno())
         yield
 

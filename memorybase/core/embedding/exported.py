@@ -123,11 +123,17 @@ def _export_in_child(settings: Settings, source: ModelSource, arguments: list[st
     command = [sys.executable, "-m", "memorybase.core.embedding.export", *arguments]
     environment = settings.child_environment()
     # The files are local now, so no download is allowed.
-    environment |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
+    environment |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "PYTHONUTF8": "1"}
     alive, held = os.pipe()  # the child ends when this process does, because the pipe's other end closes
     try:
         child = subprocess.run(  # noqa: S603 - our own interpreter and module, no shell
-            command, stdin=alive, env=environment, capture_output=True, text=True, check=False, timeout=EXPORT_SECONDS
+            command,
+            stdin=alive,
+            env=environment,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+            timeout=EXPORT_SECONDS,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ModelUnavailable(f"The export of {source.label} did not finish.", model=source.label) from error

@@ -31,7 +31,7 @@ class RestoreProgress:
 def restore_progress(db: OrmSession, settings: Settings, user_id: UUID | None = None) -> RestoreProgress | None:
     """Progress for the memory bases of the user, or of all; None if no restore is in progress."""
     try:
-        about = json.loads((settings.restored_dir / RESTORED_ABOUT).read_text())
+        about = json.loads((settings.restored_dir / RESTORED_ABOUT).read_text(encoding="utf-8"))
         since = datetime.fromisoformat(about["restored_at"]).astimezone(UTC)
     except (OSError, ValueError, LookupError):
         return None

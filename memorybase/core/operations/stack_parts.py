@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import shlex
 import threading
 import time
 from collections.abc import Mapping
@@ -17,7 +16,7 @@ from concurrent.futures import wait as wait_for
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from memorybase.core import errors
+from memorybase.core import errors, shell
 from memorybase.core.database import clock
 from memorybase.core.operations import health
 from memorybase.core.operations.health import Part, part_names
@@ -121,7 +120,7 @@ def is_embedded(settings: Settings) -> bool:
 
 
 def _data_dir(settings: Settings) -> str:
-    return f" --data-dir {shlex.quote(str(settings.data_dir))}"
+    return f" --data-dir {shell.quoted(str(settings.data_dir))}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -79,7 +80,13 @@ def _bytes_below(folder: Path) -> int:
     for directory, _, names in os.walk(folder):
         for name in names:
             try:
-                total += Path(directory, name).lstat().st_blocks * BLOCK_BYTES
+                total += _bytes_on_disk(Path(directory, name).lstat())
             except FileNotFoundError:  # deleted meanwhile
                 continue
     return total
+
+
+def _bytes_on_disk(status: os.stat_result) -> int:
+    if sys.platform == "win32":
+        return status.st_size
+    return status.st_blocks * BLOCK_BYTES

@@ -45,7 +45,8 @@ def title_of(titles: Mapping[SessionKey, Titled], flow_id: UUID, session_id: str
         return found.title
     if not is_generated(session_id):
         return session_id
-    return f"Untitled, of {found.written_at:%-d %b %Y}" if found and found.written_at else "Untitled session"
+    at = found.written_at if found else None
+    return f"Untitled, of {at.day} {at:%b %Y}" if at else "Untitled session"
 
 
 def known_as(titles: Mapping[SessionKey, Titled], flow_id: UUID, session_id: str) -> str:

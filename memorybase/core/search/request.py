@@ -27,7 +27,7 @@ MAX_MEMORY_BASES = 50  # in one search: each is a query of the store
 
 # Times that conditions narrow a search to: a little wider, because seconds as a float are rounded.
 _ROUNDING = timedelta(milliseconds=1)
-_EARLIEST, _LATEST = 0, 250_000_000_000
+_EARLIEST, _LATEST = 0, 32_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

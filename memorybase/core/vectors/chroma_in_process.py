@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -59,6 +60,8 @@ class InProcessChroma(ChromaStore):
 
     def _wait_until_closed(self) -> None:
         """Its threads close the files some milliseconds after it has stopped."""
+        if sys.platform == "win32":  # SQLite's locks belong to a handle there, and to list open files takes long
+            return
         deadline = time.monotonic() + CLOSE_SECONDS
         process, folder = psutil.Process(), self._directory.resolve()
         while any(Path(each.path).is_relative_to(folder) for each in process.open_files()):

@@ -81,7 +81,7 @@ def save_vectors(folder: Path) -> Iterator[VectorWriter]:
         yield writer
     for number in range(len(writer.index())):
         _sort(folder, number)
-    (folder / INDEX).write_text(json.dumps(writer.index(), indent=2) + "\n")
+    (folder / INDEX).write_text(json.dumps(writer.index(), indent=2) + "\n", encoding="utf-8")
 
 
 def _sort(folder: Path, number: int) -> None:
@@ -97,7 +97,7 @@ class SavedVectors:
     def __init__(self, folder: Path) -> None:
         """Raises FileNotFoundError without saved vectors."""
         self._folder = folder
-        self._index: list[dict[str, Any]] = json.loads((folder / INDEX).read_text())
+        self._index: list[dict[str, Any]] = json.loads((folder / INDEX).read_text(encoding="utf-8"))
 
     def find(self, embedder: str, dimension: int, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """The vectors that this embedder gave to these texts, as far as they are known."""

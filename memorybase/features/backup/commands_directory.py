@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
@@ -96,7 +97,7 @@ def _refuse_data(data: DataDir, *, force: bool, keep_chroma: bool) -> None:
             f"{data.path} holds {', '.join(replaced)}. With --force they are moved to {data.path}/replaced-TIME."
         )
     for name in replaced:
-        if (data.path / name).is_mount():
+        if os.path.ismount(data.path / name):
             raise errors.InvalidRequest(f"{data.path / name} is a mount point and cannot be moved. Empty it first.")
 
 
@@ -120,9 +121,9 @@ def _stage(source: Path, manifest: Manifest, part: Path, on_progress: OnProgress
     restored.mkdir(mode=0o700, parents=True, exist_ok=True)
     now = datetime.now(UTC)
     about = {"backup": _id_of(manifest), "backup_created_at": manifest.created_at, "restored_at": now.isoformat()}
-    (restored / RESTORED_ABOUT).write_text(json.dumps(about, indent=2) + "\n")
+    (restored / RESTORED_ABOUT).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
     plan = {"backup": _id_of(manifest), "keep_chroma": keep_chroma, "replaced": f"replaced-{now:%Y%m%dT%H%M%SZ}"}
-    (part / PLAN).write_text(json.dumps(plan))
+    (part / PLAN).write_text(json.dumps(plan), encoding="utf-8")
     for path in [*part.rglob("*"), part]:
         path.chmod(0o700 if path.is_dir() else 0o600)
         sync(path)

@@ -7,7 +7,6 @@ the same place removes.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from pathlib import Path
 from sqlalchemy import make_url
 
 from memorybase import __version__, wiring
-from memorybase.core import errors
+from memorybase.core import errors, file_lock
 from memorybase.core.database import migrate, sqlite_copy
 from memorybase.core.database.engine import Database
 from memorybase.core.embedding import added_models
@@ -58,6 +57,8 @@ def take_backup(data: DataDir, target: Path, on_progress: OnProgress, *, vectors
             manifest = _fill(data, settings, source, folder, on_progress, vectors=vectors)
             manifest.write(folder)
             _sync_tree(folder)
+            with suppress(FileNotFoundError):
+                target.rmdir()  # Windows replaces no folder
             folder.rename(target)
             sqlite_copy.sync(target.parent)
     except OSError as exc:
@@ -82,12 +83,11 @@ def _scratch(target: Path) -> Iterator[Path]:
     target.parent.mkdir(parents=True, exist_ok=True)
     folder = target.with_name(f".{target.name}.memorybase-backup")
     folder.mkdir(mode=0o700, exist_ok=True)
-    descriptor = os.open(folder, os.O_RDONLY)
+    beside = folder.with_name(f"{folder.name}.lock")
+    descriptor = file_lock.open_for(folder, beside)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise errors.Conflict(f"Another backup to {target} is being written.", field="directory") from None
+        if not file_lock.take(descriptor, wait=False):
+            raise errors.Conflict(f"Another backup to {target} is being written.", field="directory")
         try:
             _empty(folder)  # what a killed backup has left
             yield folder
@@ -95,6 +95,8 @@ def _scratch(target: Path) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
     finally:
         os.close(descriptor)
+        with suppress(OSError):  # Windows keeps it while another process has it open
+            beside.unlink(missing_ok=True)
 
 
 def _empty(folder: Path) -> None:

@@ -44,7 +44,7 @@ class Manifest:
     def write(self, folder: Path) -> None:
         content = asdict(self)
         text = json.dumps(content | {"sha256": _checksum(content)}, indent=2)
-        (folder / NAME).write_text(f"{text}\n")
+        (folder / NAME).write_text(f"{text}\n", encoding="utf-8")
 
     @classmethod
     def read(cls, folder: Path) -> Self:

@@ -135,7 +135,7 @@ class LocalObjects(Objects):
         for path in (self._folder / folder).rglob("*"):
             with suppress(*_MISSING):
                 if path.is_file():
-                    yield str(path.relative_to(self._folder)), datetime.fromtimestamp(path.stat().st_mtime, UTC)
+                    yield path.relative_to(self._folder).as_posix(), datetime.fromtimestamp(path.stat().st_mtime, UTC)
 
     def remove_empty(self, folder: str) -> None:
         with suppress(OSError):

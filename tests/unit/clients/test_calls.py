@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import ssl
 import stat
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,15 @@ def test_a_note_that_others_can_read_or_that_is_damaged_is_ignored() -> None:
     file.chmod(0o600)
     file.write_text('{"url": ')
     assert local_stack.find() is None
+
+
+@pytest.mark.usefixtures("alone")
+def test_on_windows_a_note_has_no_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    local_stack.note(noted := LocalStack("http://127.0.0.1:8123", "its key"))
+    (local_stack.state_dir() / "stack.json").chmod(0o644)
+    monkeypatch.setattr(sys, "platform", "win32")
+
+    assert local_stack.find() == noted
 
 
 @pytest.mark.usefixtures("alone")

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +18,7 @@ from memorybase_client.coding_agents import agents, capture, hook, hosts, memory
 from memorybase_client.coding_agents.events import MAX_TEXT, now, project_of
 from memorybase_client.coding_agents.files import locked, read_json, write_json
 from memorybase_client.coding_agents.recall import describe
+from memorybase_client.coding_agents.settings import our_entries, with_hooks, without_hooks
 
 NEWER = {"tomllib"}  # modules that Python 3.9 does not have
 PACKAGE = "memorybase_client"
@@ -70,6 +71,68 @@ def test_its_start_imports_neither_http_nor_processes() -> None:
 def test_every_event_that_is_installed_has_an_answer() -> None:
     installed = {agent.name: [hook.event for hook in agent.hooks] for agent in agents.agents().values()}
     assert installed == {name: list(events) for name, events in hosts.HOSTS.items()}
+
+
+class TestWindows:
+    """What differs there, with the platform's name alone: its shells, and how a process is left behind."""
+
+    @pytest.fixture(autouse=True)
+    def _windows(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sys, "platform", "win32")
+
+    def test_a_command_without_blanks_is_one_for_every_shell(self) -> None:
+        for agent in agents.agents().values():
+            command = agent.command([r"C:\py\python.exe", "-I", "-S", r"D:\Jürgen\hook.py", agent.name])
+
+            assert command == f"C:/py/python.exe -I -S D:/Jürgen/hook.py {agent.name}; exit 0"
+
+    @pytest.mark.parametrize(
+        ("agent", "written"),
+        [
+            ("claude-code", """'C:/O'"'"'Hara/my py/python.exe' -I -S 'C:/a b/hook.py'; exit 0"""),
+            ("codex", """& 'C:/O''Hara/my py/python.exe' -I -S 'C:/a b/hook.py'; exit 0"""),
+            ("cursor", """& 'C:/O''Hara/my py/python.exe' -I -S 'C:/a b/hook.py'; exit 0"""),
+        ],
+    )
+    def test_others_are_quoted_for_the_shell_of_the_agent(self, agent: str, written: str) -> None:
+        words = [r"C:\O'Hara\my py\python.exe", "-I", "-S", r"C:\a b\hook.py"]
+        command = agents.agents()[agent].command(words)
+
+        assert command == written
+        assert agents.words_of(command)[:3] == ["C:/O'Hara/my py/python.exe", "-I", "-S"]
+
+    def test_a_hook_whose_script_is_gone_does_not_block_the_agent(self, tmp_path: Path) -> None:
+        command = agents.agents()["claude-code"].command([sys.executable, str(tmp_path / "is gone.py")])
+        done = subprocess.run(["/bin/bash", "-c", command], capture_output=True, check=False)
+
+        assert done.returncode == 0
+        assert b"No such file" in done.stderr
+
+    def test_settings_with_its_commands_are_recognized(self) -> None:
+        for agent in agents.agents().values():
+            settings = with_hooks(None, agent, PureWindowsPath(r"C:\a b\hooks.json"))
+            assert len(list(our_entries(settings))) == len(agent.hooks)
+            assert not without_hooks(settings).get("hooks")
+
+    def test_cmd_leaves_the_semicolon_at_the_word_before(self, tmp_path: Path) -> None:
+        (tmp_path / "config.json").write_text(json.dumps({"state_dir": str(tmp_path)}))
+        event = json.dumps({"hook_event_name": "beforeSubmitPrompt", "prompt": "Hi"})
+        arguments = ["--config", str(tmp_path / "config.json"), "cursor;", "exit", "0"]
+        command = [sys.executable, "-I", "-S", str(agents.SCRIPT), *arguments]
+        done = subprocess.run(command, input=event.encode(), capture_output=True, check=True)
+        assert done.stdout == b'{"continue": true}'
+
+    def test_the_background_process_has_a_console_of_its_own(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        started: list[dict[str, Any]] = []
+        monkeypatch.setattr(subprocess, "CREATE_NO_WINDOW", 0x08000000, raising=False)
+        monkeypatch.setattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0x200, raising=False)
+        monkeypatch.setattr(subprocess, "Popen", lambda _, **options: started.append(options))
+        spool.start_drain({"path": "hooks.json", "state_dir": str(tmp_path)})
+
+        assert started[0]["creationflags"] == 0x08000200
+        assert "start_new_session" not in started[0]
 
 
 def test_a_line_that_is_too_long_is_skipped_whole(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -52,3 +54,27 @@ def test_a_failure_leaves_the_file_and_nothing_else(tmp_path: Path, monkeypatch:
 
     assert [each.name for each in tmp_path.iterdir()] == ["key"]
     assert (tmp_path / "key").read_text() == "old"
+
+
+def test_line_ends_are_written_as_they_are(tmp_path: Path) -> None:
+    write_private(tmp_path / "settings", "a\r\nb\n")
+
+    assert (tmp_path / "settings").read_bytes() == b"a\r\nb\n"
+
+
+def test_on_windows_it_waits_until_a_reader_has_closed_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace, refused = os.replace, iter([True, True, False])
+
+    def replace_later(source: str, target: str) -> None:
+        if next(refused):
+            raise PermissionError(13, "Access is denied")
+        replace(source, target)
+
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    monkeypatch.setattr(os, "replace", replace_later)
+    write_private(tmp_path / "key", "new")
+
+    assert (tmp_path / "key").read_text() == "new"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -197,6 +198,18 @@ def test_another_program_on_the_port_is_named_by_its_process(machine: Machine) -
         pytest.raises(errors.EnvironmentFailure, match=rf"is taken by process {os.getpid()} \("),
     ):
         check_port("127.0.0.1", server.getsockname()[1])
+
+
+@pytest.mark.parametrize(("platform", "reason"), [("linux", "requires root"), ("win32", "reserved by Windows")])
+def test_a_port_that_the_system_refuses_says_why(platform: str, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing(socket.socket):
+        def bind(self, address: object) -> None:
+            raise PermissionError(13, f"Permission denied: {address}")
+
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(socket, "socket", Refusing)
+    with pytest.raises(errors.EnvironmentFailure, match=reason):
+        check_port("127.0.0.1", 80)
 
 
 def test_hooks_are_installed_for_the_stack_of_options_of_before_or_that_is_found(

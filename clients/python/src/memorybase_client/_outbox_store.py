@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,10 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakSet
 
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
+from memorybase_client import file_lock
 
 BUSY_SECONDS = 5.0
 MAX_REFUSED = 1_000
@@ -226,7 +222,7 @@ class SenderLock:
     def release(self) -> None:
         with _in_use:
             if self._file is not None:
-                _unlock(self._file)
+                file_lock.release(self._file)
                 self.forget()
 
     def forget(self) -> None:
@@ -239,23 +235,10 @@ class SenderLock:
 def _locked(path: Path) -> int | None:
     """The open file, or None if another process has locked it."""
     file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-    try:
-        if sys.platform == "win32":
-            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(file)
-        return None
-    return file
-
-
-def _unlock(file: int) -> None:
-    """Release the lock, also where a forked child has not closed its copy yet."""
-    if sys.platform == "win32":
-        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
-    else:
-        fcntl.flock(file, fcntl.LOCK_UN)
+    if file_lock.take(file):
+        return file
+    os.close(file)
+    return None
 
 
 # A lock that a thread holds while its process is forked is held by the child for ever, in Python as in SQLite; and

@@ -34,7 +34,7 @@ def find() -> LocalStack | None:
     """The stack that `memorybase up` noted, if there is one. A note that another user could have written is ignored."""
     try:
         file = state_dir() / "stack.json"
-        if os.name == "posix" and not _is_private(file.stat()):
+        if not _is_private(file.stat()):
             return None
         noted = json.loads(file.read_text(encoding="utf-8"))
         return LocalStack(str(noted["url"]), str(noted["key"]), str(noted.get("data_dir", "")))
@@ -57,4 +57,6 @@ def forget(stack: LocalStack) -> None:
 
 
 def _is_private(status: os.stat_result) -> bool:
+    if sys.platform == "win32":  # a user's folder is private by its access list
+        return True
     return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)

@@ -93,6 +93,16 @@ def test_hooks_of_others_stay_and_uninstalling_restores_the_file(name: str) -> N
     assert path.stat().st_mode & 0o777 == 0o644
 
 
+def test_uninstalling_restores_the_line_ends_of_windows() -> None:
+    path = settings_of("cursor")
+    path.parent.mkdir()
+    path.write_bytes(b'{\r\n  "version": 1\r\n}\r\n')
+    put("cursor")
+    install.uninstall(install.find_agent("cursor"))
+
+    assert path.read_bytes() == b'{\r\n  "version": 1\r\n}\r\n'
+
+
 @each_row("name", NAMES)
 def test_installing_twice_changes_nothing(name: str) -> None:
     once = put(name)

@@ -8,7 +8,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from memorybase_client.coding_agents.events import Json
@@ -16,6 +16,9 @@ from memorybase_client.coding_agents.events import Json
 SCRIPT = Path(__file__).with_name("hook.py")
 # Also where the script was before it was part of the client.
 OURS = re.compile(r"memorybase(_client|[/\\]integrations)[/\\]coding_agents[/\\]hook\.py")
+
+# What no shell of Windows changes: Git Bash, in which Claude Code runs hooks, PowerShell for the others, or cmd.
+PLAIN = re.compile(r"[\w:./~+=-]+")
 
 TIMEOUT_SECONDS = 5  # a hook ends itself long before; the agent's own limit is for a machine that hangs
 
@@ -33,6 +36,7 @@ class Hook:
 class Agent:
     """A coding agent.
 
+    bash      on Windows it runs hooks with Git Bash, else with PowerShell
     grouped   a hook stands in a group with its matcher, as in Claude Code; else directly below its event
     fields    what the settings file must have besides the hooks
     note      what the user has to do after the installation
@@ -44,16 +48,36 @@ class Agent:
     grouped: bool
     fields: Mapping[str, Any]
     note: str
+    bash: bool = False
 
-    def entry(self, hook: Hook, config: Path) -> Json:
-        """The entry of a hook in the settings. `|| exit 0`: without the script Python's exit code is 2, and with that
-        the agent would refuse every prompt."""
+    def entry(self, hook: Hook, config: PurePath) -> Json:
+        """The entry of a hook in the settings."""
         words = [sys.executable, "-I", "-S", str(SCRIPT), "--config", str(config), self.name]
-        command: Json = {"command": f"{shlex.join(words)} || exit 0", "timeout": hook.timeout}
+        command: Json = {"command": self.command(words), "timeout": hook.timeout}
         if not self.grouped:
             return command
         group: Json = {} if hook.matcher is None else {"matcher": hook.matcher}
         return {**group, "hooks": [{"type": "command", **command}]}
+
+    def command(self, words: list[str]) -> str:
+        """The words as the command of a hook. `exit 0`: without the script Python's exit code is 2, and with that the
+        agent would refuse every prompt."""
+        if sys.platform != "win32":
+            return f"{shlex.join(words)} || exit 0"
+        command = " ".join(_quoted(word.replace("\\", "/"), bash=self.bash) for word in words)
+        call = "& " if command.startswith("'") and not self.bash else ""  # to PowerShell, a quoted name alone is a text
+        return f"{call}{command}; exit 0"
+
+
+def _quoted(word: str, *, bash: bool) -> str:
+    if PLAIN.fullmatch(word):
+        return word
+    return shlex.quote(word) if bash else "'" + word.replace("'", "''") + "'"
+
+
+def words_of(command: str) -> list[str]:
+    """The words of a command of ours."""
+    return shlex.split(command.removeprefix("& ").replace("''", r"'\''"))  # as PowerShell writes an apostrophe
 
 
 # A resumed session has its context already.
@@ -74,6 +98,7 @@ def agents() -> dict[str, Agent]:
             True,
             {},
             "It takes effect in the next session.",
+            bash=True,
         ),
         Agent(
             # Codex allows a hook at the end of a session 3 seconds, and warns of more.

@@ -35,13 +35,10 @@ def remove(path: str) -> None:
 @contextlib.contextmanager
 def locked(path: str) -> Iterator[bool]:
     """Whether this process holds the lock, which always ends with it."""
-    import fcntl
+    from memorybase_client import file_lock
 
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield True
-    except BlockingIOError:
-        yield False
+        yield file_lock.take(descriptor)
     finally:
         os.close(descriptor)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memorybase_client import errors, local_stack
-from memorybase_client.coding_agents.agents import Agent, agents, user_directory
+from memorybase_client.coding_agents.agents import Agent, agents, user_directory, words_of
 from memorybase_client.coding_agents.events import Json
 from memorybase_client.coding_agents.settings import (
     as_text,
@@ -101,7 +100,7 @@ def uninstall(agent: Agent) -> bool:
     original = _original(agent)
     before = read_settings(original) if original.exists() else None
     if before is not None and before == left:
-        write_private(agent.settings, original.read_text(encoding="utf-8"), mode=_mode(agent.settings))
+        write_private(agent.settings, original.read_bytes().decode(), mode=_mode(agent.settings))
     elif before is None and left == dict(agent.fields):
         agent.settings.unlink()
     else:
@@ -132,7 +131,7 @@ def _keep_original(agent: Agent) -> None:
     original.unlink(missing_ok=True)
     if agent.settings.exists():
         original.parent.mkdir(parents=True, exist_ok=True)
-        write_private(original, agent.settings.read_text(encoding="utf-8"))
+        write_private(original, agent.settings.read_bytes().decode())
 
 
 def _mode(path: Path) -> int:
@@ -179,7 +178,7 @@ def machine_status() -> MachineStatus:
 def _paths(settings: Json) -> Iterator[str]:
     """The Python and the script that our entries name."""
     for entry in our_entries(settings):
-        words = shlex.split(entry["command"])
+        words = words_of(entry["command"])
         yield from (words[0], words[3])
 
 

@@ -131,4 +131,4 @@ def _start() -> None:
 
     none = subprocess.DEVNULL
     command = [sys.executable, "-I", "-S", spool.SCRIPT, PLUGIN, "--start"]
-    subprocess.Popen(command, stdin=none, stdout=none, stderr=none, start_new_session=True)
+    subprocess.Popen(command, stdin=none, stdout=none, stderr=none, **spool.apart())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from memorybase_client import errors
@@ -45,7 +45,7 @@ def _unusable(path: Path, why: str) -> errors.InvalidRequest:
     return errors.InvalidRequest(f"{path} {why}. It was not changed. Correct it, and run the command again.")
 
 
-def with_hooks(settings: Json | None, agent: Agent, config: Path) -> Json:
+def with_hooks(settings: Json | None, agent: Agent, config: PurePath) -> Json:
     """The settings with our entries, each once. Entries that are there already stay in their place, because Codex
     trusts a hook by its place."""
     others = without_hooks(settings or {})

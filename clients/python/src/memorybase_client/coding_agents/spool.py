@@ -29,13 +29,23 @@ def waiting(config: Json) -> list[str]:
     return paths[-MAX_FILES:]
 
 
+def apart() -> Json:
+    """Arguments of a process that outlives the agent, and on Windows has a console that nobody sees: without one, a
+    virtual environment's Python opens another."""
+    import subprocess
+
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP}
+    return {"start_new_session": True}
+
+
 def start_drain(config: Json) -> None:
-    """Start the background process in a new session, so that it outlives the agent."""
+    """Start the background process apart from the agent's session or console, so that it outlives the agent."""
     import subprocess
 
     none = subprocess.DEVNULL
     command = [sys.executable, "-I", "-S", SCRIPT, *config["arguments"], "--drain"]
-    subprocess.Popen(command, stdin=none, stdout=none, stderr=none, cwd=config["state_dir"], start_new_session=True)
+    subprocess.Popen(command, stdin=none, stdout=none, stderr=none, cwd=config["state_dir"], **apart())
 
 
 def drain(config: Json) -> None:

@@ -18,7 +18,7 @@ from memorybase_client.coding_agents.capture import prepare_flow
 from memorybase_client.coding_agents.events import Json
 from memorybase_client.coding_agents.files import locked, remove, write_json
 from memorybase_client.coding_agents.plugin import ROOT, answers, load_config
-from memorybase_client.coding_agents.spool import drain
+from memorybase_client.coding_agents.spool import apart, drain
 from memorybase_client.private_files import write_private
 
 READY_SECONDS = 300.0  # a first start exports the model, on a machine that may be busy
@@ -126,7 +126,7 @@ def _run(output: IO[str]) -> None:
         stdout=output,
         stderr=output,
         cwd=data.parent if data.parent.is_dir() else None,
-        start_new_session=True,
+        **apart(),
     )
 
 
