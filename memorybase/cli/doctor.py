@@ -20,7 +20,7 @@ from memorybase.core import errors
 from memorybase.core.settings import ENVIRONMENT_PREFIX, Settings, without_password
 from memorybase.core.vector_stores import VECTOR_STORES, VectorStoreName
 from memorybase.features import EXTENSIONS
-from memorybase.stack.state import SERVICE_URLS, DataDir, settings_in_use
+from memorybase.stack.state import DataDir, is_at_rest, settings_in_use
 
 if TYPE_CHECKING:
     from memorybase.core.database.postgresql import Memory
@@ -116,7 +116,7 @@ class DoctorContext:
     @property
     def has_no_stack(self) -> bool:
         """Whether nothing runs in the data directory and no setting names services elsewhere."""
-        return not self.data.is_locked() and SERVICE_URLS.isdisjoint(Settings().model_fields_set)
+        return is_at_rest(self.data)
 
     @property
     def up(self) -> str:
@@ -246,23 +246,12 @@ def _vector_store(context: DoctorContext, store: VectorStoreName) -> str:
     from memorybase.core.operations import health
     from memorybase.core.vectors.stores import store_named
 
-    if context.settings.one_process and store == "chroma":
-        return _vector_store_of_one_process(context)
     store_named(context.services.vectors, store).ping()
     _ = context.database_url
     health.check_vector_store(context.services, store)
+    if context.settings.one_process and store == "chroma":
+        return f"{context.data.path / 'chroma'}, in the process of the stack"
     return without_password(context.settings.vector_store_url(store))
-
-
-def _vector_store_of_one_process(context: DoctorContext) -> str:
-    """What that process says of it, because no other can open it."""
-    from memorybase.core.database import clock
-    from memorybase.core.queries.store_health import store_problem
-
-    _ = context.database_url
-    with context.services.database.reading() as db:
-        problem = store_problem(db, clock.now(db), "chroma")
-    return _fail_if(problem is not None, problem or f"{context.data.path / 'chroma'}, in the process of the stack")
 
 
 def _fix_of_store(context: DoctorContext, store: VectorStoreName) -> str:

@@ -54,9 +54,11 @@ def run_stack(data_dir: Path, host: str, port: int, report: Report, *, with_pare
 
 
 @contextlib.contextmanager
-def opened(data_dir: Path, host: str, port: int, report: Report) -> Iterator[tuple[DataDir, int]]:
-    """The data directory, locked and ready for either form of the stack, and the port, a free one for 0. Raises
-    Conflict if a stack runs in it, and EnvironmentFailure."""
+def opened(
+    data_dir: Path, host: str, port: int, report: Report, *, sweeper: str = "sweeper"
+) -> Iterator[tuple[DataDir, int]]:
+    """The data directory, locked and ready for either form of the stack, and the port, a free one for 0. `sweeper`: the
+    log that the sweeper writes. Raises Conflict if a stack runs in it, and EnvironmentFailure."""
     keep_new_files_private()
     data = DataDir(data_dir)
     if not data.run.exists():  # nothing is left over that could have the port; a refused start makes nothing
@@ -67,9 +69,7 @@ def opened(data_dir: Path, host: str, port: int, report: Report) -> Iterator[tup
         end_leftovers(data, NAMES, report)
         complete_restore(data, report)
         if (data.path / RESTORED).exists():
-            report(
-                f"note: the vector store is repaired after a restore, in the background ({data.log_file('sweeper')})"
-            )
+            report(f"note: the vector store is repaired after a restore, in the background ({data.log_file(sweeper)})")
         check_port(host, port)
         chroma_files.compact_postponed(data.path / "chroma", report)
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +15,10 @@ import pytest
 from harness.pieces import sqlite_writer_blocked
 from harness.stack import KEY, EmbeddedStack, run_memorybase
 from harness.waiting import wait_until
+
+from memorybase.core.vectors.shared import StoreElsewhere
+from memorybase.core.vectors.store import CHECK_COLLECTION, VectorStore
+from memorybase.stack.state import DataDir
 
 pytestmark = pytest.mark.slow  # processes are started and stopped
 
@@ -90,6 +95,46 @@ def test_the_forms_take_turns_on_one_directory_and_exclude_each_other(own: Embed
     assert call(own, "GET", f"/memories/{base}/mismatch")["state"] == "ok"
     found = call(own, "POST", f"/memories/{base}/search", json={"query": "the harbour", "top_k": 20})["results"]
     assert sorted({each["session_id"] for each in found}) == ["s", "t", "u"]
+
+
+def test_commands_reach_the_vectors_of_a_running_process_and_of_a_directory_at_rest(
+    own: EmbeddedStack, tmp_path: Path
+) -> None:
+    own.start()
+    base = memory_base(own, threshold=1)
+    capture(own, 3)
+    wait_until(lambda: call(own, "GET", f"/memories/{base}")["total_processed"] == 3, PATIENCE, "the ingestion")
+    assert f"memory ({base}): ok, 3 chunks expected, 3 found" in command(own, "reconcile", "--deep").stdout
+    lose_one_chunk(own.data / "run")
+    assert "1 missing" in command(own, "reconcile", exit_code=1).stdout
+    assert "repairs" in command(own, "reconcile", "--repair").stdout
+    wait_until(lambda: "ok, 3" in command(own, "reconcile", exit_code=None).stdout, PATIENCE, "the repair")
+
+    own.stop()
+    assert own.wait() == 0
+    assert "ok, 3 chunks expected, 3 found" in command(own, "reconcile").stdout
+    assert "ok, 3 chunks expected, 3 found" in command(own, "restore", "--apply").stdout
+    assert "3 vectors" in command(own, "backup", str(tmp_path / "backup")).stdout
+    with DataDir(own.data).locked():
+        refused = command(own, "reconcile", exit_code=1).stderr
+    assert "A command or a stack that starts has" in refused
+    own.one_process = False
+    own.start()
+    own.kill()  # its Chroma goes on, and has the files
+    assert "ok, 3 chunks expected, 3 found" in command(own, "reconcile").stdout
+
+
+def command(stack: EmbeddedStack, *words: str, exit_code: int | None = 0) -> subprocess.CompletedProcess[str]:
+    done = run_memorybase(*words, "--data-dir", str(stack.data))
+    assert exit_code in (None, done.returncode), done.stdout + done.stderr
+    return done
+
+
+def lose_one_chunk(run: Path) -> None:
+    store: VectorStore = StoreElsewhere(run)
+    (ref,) = [each.ref for each in store.list_collections() if each.ref.name != CHECK_COLLECTION]
+    ids = [id_ for page in store.iter_ids(ref) for id_ in page]
+    store.delete(ref, ids[:1])
 
 
 def call(stack: EmbeddedStack, method: str, path: str, **options: Any) -> Any:
