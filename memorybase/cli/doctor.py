@@ -120,7 +120,7 @@ class DoctorContext:
 
     @property
     def up(self) -> str:
-        return f"memorybase up{' --one-process' if self.settings.one_process else ''}{self.option}"
+        return f"{self.settings.up_command}{self.option}"
 
     @property
     def database_url(self) -> str:
@@ -256,6 +256,8 @@ def _vector_store(context: DoctorContext, store: VectorStoreName) -> str:
 
 def _fix_of_store(context: DoctorContext, store: VectorStoreName) -> str:
     kind = VECTOR_STORES[store]
+    if context.settings.one_process and store == "chroma":
+        return context.up
     start = f"start {kind.server}" if kind.server else context.up
     return f"{start} (or set {ENVIRONMENT_PREFIX}{kind.url.upper()})"
 
@@ -383,6 +385,11 @@ def _start(context: DoctorContext) -> str:
     return context.up
 
 
+def _start_or(context: DoctorContext, other: str) -> str:
+    """The stack's command, or what its form may do instead."""
+    return context.up if context.settings.one_process else f"{context.up} (or{other})"
+
+
 def _fix_of_model(context: DoctorContext) -> str:
     if context.settings.embedding_model.startswith("openai:"):
         return "check MEMORYBASE_EMBEDDING_URL, MEMORYBASE_EMBEDDING_KEY and the endpoint itself"
@@ -390,7 +397,7 @@ def _fix_of_model(context: DoctorContext) -> str:
 
 
 def _worker_log(context: DoctorContext) -> str:
-    return f"read {context.data.log_file('worker')}"
+    return f"read {context.data.log_file('memorybase' if context.settings.one_process else 'worker')}"
 
 
 CHECKS = (
@@ -404,8 +411,8 @@ CHECKS = (
     Check("redis-server", _redis_server, lambda _: "apt install redis-server (dnf: redis, brew: redis)"),
     Check("redis", _redis, lambda context: f"{context.up} (or set MEMORYBASE_REDIS_URL)"),
     Check("embedding model", _model, _fix_of_model),
-    Check("worker", _worker, lambda context: f"{context.up} (or: celery -A worker.app worker)"),
-    Check("sweeper", _sweeper, lambda context: f"{context.up} (or: memorybase sweep)"),
+    Check("worker", _worker, partial(_start_or, other=": celery -A worker.app worker")),
+    Check("sweeper", _sweeper, partial(_start_or, other=": memorybase sweep")),
     Check("queue", _queue, lambda context: f"{context.up} (or set MEMORYBASE_BROKER_URL)"),
     Check("pending", _pending, _worker_log),
     Check("jobs", _jobs, _worker_log),
@@ -416,7 +423,7 @@ CHECKS = (
     Check("coding agents", _coding_agents, lambda _: "memorybase hooks install AGENT, with the right --url and key"),
     Check("vectors", _vectors, lambda context: f"memorybase reconcile --repair{context.option}"),
 )
-BEFORE_VECTOR_STORES = "redis"
+AFTER_VECTOR_STORES = "embedding model"
 OF_REDIS = frozenset({"redis-server", "redis", "queue"})  # which one process does without
 
 
@@ -426,11 +433,10 @@ def checks_of(settings: Settings) -> list[Check]:
         Check(name, partial(_vector_store, store=name), partial(_fix_of_store, store=name))
         for name in settings.vector_stores_in_use
     ]
-    first = 1 + next(i for i, check in enumerate(CHECKS) if check.name == BEFORE_VECTOR_STORES)
-    before = [check for check in CHECKS[:first] if not (settings.one_process and check.name in OF_REDIS)]
-    after = [check for check in CHECKS[first:] if not (settings.one_process and check.name in OF_REDIS)]
+    own = [check for check in CHECKS if not (settings.one_process and check.name in OF_REDIS)]
+    first = next(i for i, check in enumerate(own) if check.name == AFTER_VECTOR_STORES)
     added = [check for each in EXTENSIONS if (found := each.commands()) is not None for check in found.checks]
-    return [*before, *stores, *after, *added]
+    return [*own[:first], *stores, *own[first:], *added]
 
 
 def _print(result: Result) -> None:

@@ -24,7 +24,7 @@ from memorybase_client import local_stack
 from memorybase_client.private_files import write_private
 
 from memorybase.core import errors, file_lock
-from memorybase.core.settings import RESTORED_FOLDER, Settings, embedded
+from memorybase.core.settings import RESTORED_FOLDER, UP, UP_ONE_PROCESS, Settings, embedded
 from memorybase.core.vector_stores import VECTOR_STORES
 
 # Below the range of ephemeral ports on Linux and macOS, so that no outgoing connection takes a child's port while the
@@ -53,7 +53,7 @@ class RunningStack:
     @property
     def command(self) -> str:
         """The command that runs it."""
-        return "memorybase up --one-process" if self.one_process else "memorybase up"
+        return UP_ONE_PROCESS if self.one_process else UP
 
 
 def now_text() -> str:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from memorybase.core.errors import MemorybaseError, VectorStoreUnavailable
+from memorybase.core.settings import UP_ONE_PROCESS
 from memorybase.core.telemetry import describe_error, get_logger
 from memorybase.core.vectors.store import VectorStore
 
@@ -30,7 +31,7 @@ BACKLOG = 16
 MAX_SOCKET_BYTES = 100  # of its path; macOS allows 103
 PAGES = "iter_ids"  # the one method whose result is sent in pages
 METHODS = frozenset(name for name in vars(VectorStore) if not name.startswith("_"))
-AWAY = "The process that has the vectors does not answer. Start it again: memorybase up --one-process"
+AWAY = f"The process that has the vectors does not answer. Start it again: {UP_ONE_PROCESS}"
 
 
 def share(store: VectorStore, folder: Path) -> Callable[[], None]:

@@ -316,6 +316,16 @@ class TestDoctor:
         result = CliRunner().invoke(cli.app, ["doctor", "--data-dir", str(tmp_path)])
         assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "all 1 checks passed")
 
+    def test_of_one_process_no_check_and_no_fix_names_a_part_that_it_lacks(self, tmp_path: Path) -> None:
+        settings = Settings(one_process=True, data_dir=tmp_path)
+        checks = doctor.checks_of(settings)
+        names = [check.name for check in checks]
+        assert not {"redis", "redis-server", "queue"} & set(names)
+        assert names.index("database") < names.index("chroma") < names.index("embedding model")
+        fixes = {check.name: check.fix(doctor.DoctorContext(settings, None)) for check in checks}
+        assert {fixes[name] for name in ("chroma", "worker", "sweeper")} == {"memorybase up --one-process"}
+        assert fixes["jobs"] == f"read {tmp_path / 'logs' / 'memorybase.log'}"
+
     def test_it_names_the_settings_that_were_changed_and_no_secret(self, monkeypatch: pytest.MonkeyPatch) -> None:
         (check,) = [each for each in doctor.CHECKS if each.name == "settings"]
         context = doctor.DoctorContext(Settings(), None)
