@@ -17,7 +17,7 @@ import typer
 
 from memorybase.cli.options import DataDirOption, nothing_runs, plural
 from memorybase.core import errors
-from memorybase.core.settings import ENVIRONMENT_PREFIX, Settings, without_password
+from memorybase.core.settings import ENVIRONMENT_PREFIX, UP_ONE_PROCESS, Settings, without_password
 from memorybase.core.vector_stores import VECTOR_STORES, VectorStoreName
 from memorybase.features import EXTENSIONS
 from memorybase.stack.state import DataDir, is_at_rest, settings_in_use
@@ -390,6 +390,10 @@ def _start_or(context: DoctorContext, other: str) -> str:
     return context.up if context.settings.one_process else f"{context.up} (or{other})"
 
 
+def _fix_of_redis_server(_: DoctorContext) -> str:
+    return f"apt install redis-server (dnf: redis, brew: redis), or {UP_ONE_PROCESS}, which needs none"
+
+
 def _fix_of_model(context: DoctorContext) -> str:
     if context.settings.embedding_model.startswith("openai:"):
         return "check MEMORYBASE_EMBEDDING_URL, MEMORYBASE_EMBEDDING_KEY and the endpoint itself"
@@ -408,7 +412,7 @@ CHECKS = (
     Check("timeouts", _timeouts, lambda _: "ALTER ROLE ... SET them for the role that the pooler uses"),
     Check("read replica", _replica, lambda _: "start the standby, or correct MEMORYBASE_DATABASE_READ_URL"),
     Check("database memory", _database_memory, lambda _: MORE_MEMORY),
-    Check("redis-server", _redis_server, lambda _: "apt install redis-server (dnf: redis, brew: redis)"),
+    Check("redis-server", _redis_server, _fix_of_redis_server),
     Check("redis", _redis, lambda context: f"{context.up} (or set MEMORYBASE_REDIS_URL)"),
     Check("embedding model", _model, _fix_of_model),
     Check("worker", _worker, partial(_start_or, other=": celery -A worker.app worker")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,9 +13,16 @@ from typing import Any
 import httpx
 import psutil
 import pytest
+from harness import exports, running
+from harness.coding_agents import TRANSCRIPTS, machine_at, shared_fields
+from harness.mcp import McpClient
 from harness.pieces import sqlite_writer_blocked
-from harness.stack import KEY, EmbeddedStack, run_memorybase
+from harness.receiver import receiving
+from harness.stack import KEY, EmbeddedStack, environment, run_memorybase
 from harness.waiting import wait_until
+from mcp import StdioServerParameters
+from memorybase_client import Client
+from memorybase_client.coding_agents import install
 
 from memorybase.core.vectors.shared import StoreElsewhere
 from memorybase.core.vectors.store import CHECK_COLLECTION, VectorStore
@@ -122,6 +130,64 @@ def test_commands_reach_the_vectors_of_a_running_process_and_of_a_directory_at_r
     own.start()
     own.kill()  # its Chroma goes on, and has the files
     assert "ok, 3 chunks expected, 3 found" in command(own, "reconcile").stdout
+
+
+@pytest.fixture(scope="module")
+def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
+    """A running one for what a person uses it for."""
+    stack = EmbeddedStack(tmp_path_factory.mktemp("used"))
+    stack.one_process = True
+    stack.changes = {"MEMORYBASE_WEBHOOK_ALLOWED_NETWORKS": '["127.0.0.0/8"]'}
+    with running(stack):
+        yield stack
+
+
+def test_what_one_session_of_a_coding_agent_said_the_next_one_recalls(used: EmbeddedStack, tmp_path: Path) -> None:
+    with machine_at(tmp_path / "home") as machine, Client(used.url, KEY) as client:
+        install.prepare_flow(client, install.FLOW)
+        machine.install("claude-code", used.url, KEY)
+        first = TRANSCRIPTS["claude-code"](machine.home, "s-1")
+        first.user("We deploy the shop on Thursdays, from the branch albatross.")
+        first.assistant("Understood: Thursdays, from albatross.")
+        machine.run("claude-code", "Stop", **shared_fields(first), last_assistant_message="Understood.")
+        machine.settle()
+        (base,) = client.list_memory_bases(flow_id=install.FLOW)
+        client.wait_until_searchable(base.id)
+        second = TRANSCRIPTS["claude-code"](machine.home, "s-2")
+        prompt = "Which branch do we deploy the shop from?"
+        assert "albatross" in machine.run("claude-code", "UserPromptSubmit", **shared_fields(second), prompt=prompt)
+
+
+def test_mcp_by_address_and_as_a_program_that_finds_the_process_by_itself(used: EmbeddedStack) -> None:
+    program = {**environment(), "XDG_STATE_HOME": str(used.state)}
+    words = ["-m", "memorybase_client.mcp", "--flow", "agent"]
+    with Client(used.url, KEY) as client:
+        client.put_flow("agent", name="agent")
+        base = client.create_memory_base(name="agent", flow_id="agent", capture="all", threshold=1)
+        said = [{"role": "user", "content": "The spare key is with Mrs. Lund."}]
+        client.capture_run("agent", session_id="s", messages=said)
+        client.wait_until_searchable(base.id)
+    for target in (
+        f"{used.url}/mcp/flows/agent",
+        StdioServerParameters(command=sys.executable, args=words, env=program),
+    ):
+        found = McpClient(target, KEY).call("search_memory", query="Who has the spare key?")
+        assert "Mrs. Lund" in str(found)
+
+
+def test_an_import_is_ingested_tells_a_webhook_and_is_rebuilt(used: EmbeddedStack, tmp_path: Path) -> None:
+    with receiving() as receiver, Client(used.url, KEY) as client:
+        client.create_webhook(url=receiver.url, event_types=["job.completed"])
+        file = exports.write_json(tmp_path, "conversations.json", exports.chatgpt())
+        imported = command(used, "import", str(file), "--flow", "history", "--memory", "history", "--key", KEY)
+        assert "imported" in imported.stdout, imported.stdout
+        (base,) = client.list_memory_bases(flow_id="history")
+        wait_until(lambda: receiver.requests != [], PATIENCE, "the event")
+        assert receiver.requests[0].event["data"]["memory_base_id"] == str(base.id)
+        client.regenerate_memory_base(base.id)
+        client.wait_until_searchable(base.id)
+        compared = client.check_mismatch(base.id)
+        assert (str(compared.state), compared.found) == ("ok", base.total_processed)
 
 
 def command(stack: EmbeddedStack, *words: str, exit_code: int | None = 0) -> subprocess.CompletedProcess[str]:

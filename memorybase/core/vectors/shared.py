@@ -27,7 +27,7 @@ from memorybase.core.vectors.store import VectorStore
 log = get_logger(__name__)
 
 ADDRESS_FILE, SOCKET = "vectors.json", "vectors.sock"
-BACKLOG = 16
+BACKLOG, PAUSE_SECONDS = 16, 0.1
 MAX_SOCKET_BYTES = 100  # of its path; macOS allows 103
 PAGES = "iter_ids"  # the one method whose result is sent in pages
 METHODS = frozenset(name for name in vars(VectorStore) if not name.startswith("_"))
@@ -65,7 +65,8 @@ def _accept(listener: Listener, key: bytes, store: VectorStore, ending: threadin
         while True:
             try:
                 connection = listener.accept()
-            except OSError:  # the caller has gone
+            except OSError:  # the caller has gone, or no file is left
+                ending.wait(PAUSE_SECONDS)
                 continue
             if ending.is_set():
                 connection.close()
