@@ -25,7 +25,7 @@ from memorybase.core import errors
 from memorybase.core.settings import Settings, embedded
 from memorybase.stack.announce import local_of, note_for_clients, offer_sign_in, say_what_to_export, stay_noted
 from memorybase.stack.children import reachable
-from memorybase.stack.run import MODEL, PREPARING, opened
+from memorybase.stack.run import MODEL, missing_parts, opened
 from memorybase.stack.state import DataDir, RunningStack, now_text
 from memorybase.stack.watch import failing_parts
 
@@ -152,17 +152,17 @@ class OneProcess:
         await asyncio.gather(self._look_after_files(), *([stay_noted(local)] if self._note else []))
 
     async def _until_ready(self, local: local_stack.LocalStack) -> None:
-        is_noted = said_model = False
+        said: set[str] = set()
         async with httpx.AsyncClient(timeout=5.0, trust_env=False) as client:
             while (found := await failing_parts(client, f"{local.url}/health/ready"))[0] != []:
                 failing, problem = found
-                if failing and MODEL in failing and not said_model:
-                    said_model = is_noted = True
-                    self._tell_clients(local)
-                    missing = PREPARING if problem.startswith(PREPARING) else f"not ready: {problem.rstrip('.')}"
+                if failing and MODEL in failing and (missing := missing_parts(failing, problem)) not in said:
+                    if not said:
+                        self._tell_clients(local)
+                    said.add(missing)
                     self._report(f"{missing}; captures are accepted at {local.url}")
                 await asyncio.sleep(READY_POLL_SECONDS)
-        if not is_noted:
+        if not said:
             self._tell_clients(local)
 
     def _tell_clients(self, local: local_stack.LocalStack) -> None:

@@ -134,7 +134,7 @@ def nothing_runs(data: DataDir, stated: Path | None) -> str:
         return text + other
     option = f" --data-dir {shlex.quote(str(stated))}" if stated else ""
     hint = "" if stated or data.path.exists() else ". If its data is in another folder, add --data-dir"
-    return f"{text} Start it with: memorybase up{option}{hint}"
+    return f"{text} Start it with: {Settings().up_command}{option}{hint}"
 
 
 def _key_of(url: str, data: DataDir, running: RunningStack | None) -> str | None:

@@ -223,7 +223,7 @@ async def _serving(planned: Plan, processes: Processes, report: Report) -> str:
             is_late = waited > READY_SECONDS
             if failing is not None and NOT_FOR_CAPTURES.issuperset(failing):
                 if is_late or _is_worth_a_line(failing, processes):
-                    return _missing(failing, problem)
+                    return missing_parts(failing, problem)
             elif is_late:
                 named = ", ".join(failing or ["api"])
                 text = f"Not ready after {READY_SECONDS:g} s: {named} ({problem}). The logs are in {planned.data.logs}."
@@ -243,7 +243,7 @@ async def _ready(planned: Plan, processes: Processes, report: Report, missing: s
             if failing == []:
                 return
             if failing and _is_worth_a_line(failing, processes):
-                missing = _missing(failing, problem)
+                missing = missing_parts(failing, problem)
                 if missing not in reported:
                     report(f"{missing}; captures are accepted at {planned.stack.url}")
                 reported.add(missing)
@@ -257,7 +257,7 @@ def _is_worth_a_line(failing: list[str], processes: Processes) -> bool:
     )
 
 
-def _missing(failing: list[str], problem: str) -> str:
+def missing_parts(failing: list[str], problem: str) -> str:
     """The missing parts, for people; empty if there are none. The model comes first: its worker waits for it."""
     if MODEL not in failing:
         return f"not ready: {', '.join(failing)}" if failing else ""

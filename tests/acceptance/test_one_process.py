@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 import psutil
 import pytest
 from harness import exports, running
+from harness.browser import chromium, reader
 from harness.coding_agents import TRANSCRIPTS, machine_at, shared_fields
 from harness.mcp import McpClient
 from harness.pieces import sqlite_writer_blocked
@@ -23,6 +25,7 @@ from harness.waiting import wait_until
 from mcp import StdioServerParameters
 from memorybase_client import Client
 from memorybase_client.coding_agents import install
+from playwright.sync_api import expect
 
 from memorybase.core.vectors.shared import StoreElsewhere
 from memorybase.core.vectors.store import CHECK_COLLECTION, VectorStore
@@ -188,6 +191,22 @@ def test_an_import_is_ingested_tells_a_webhook_and_is_rebuilt(used: EmbeddedStac
         client.wait_until_searchable(base.id)
         compared = client.check_mismatch(base.id)
         assert (str(compared.state), compared.found) == ("ok", base.total_processed)
+
+
+def test_the_page_in_a_browser_searches_and_shows_the_parts_that_there_are(used: EmbeddedStack) -> None:
+    with Client(used.url, KEY) as client:
+        client.put_flow("page", name="page")
+        base = client.create_memory_base(name="page", flow_id="page", capture="all", threshold=1)
+        client.capture_run("page", session_id="s", messages=[{"role": "user", "content": "The ferry leaves at noon."}])
+        client.wait_until_searchable(base.id)
+    with chromium() as browser, reader(browser, used.url) as window:
+        window.sign_in(KEY)
+        window.open(f"/playground?{urlencode({'q': 'When does the ferry leave?', 'memory': str(base.id)})}")
+        expect(window.page.locator(".hit").first).to_contain_text("The ferry leaves at noon.")
+        window.open("/settings/health")
+        expect(window.page.locator("main")).to_contain_text("All 4 answer")
+        assert "Redis" not in window.page.locator("main").inner_text()
+        assert window.console == []
 
 
 def command(stack: EmbeddedStack, *words: str, exit_code: int | None = 0) -> subprocess.CompletedProcess[str]:
