@@ -1,7 +1,7 @@
 """The vector store of one process for the commands beside it, which cannot open its files.
 
-Each call is a connection of its own, over a socket of the system that has no port. Calls and results are pickles, which
-only a process that can read the key is sent or heard: the key is in a file of the data directory's owner.
+Each call is a connection of its own, over a socket without a port. Calls and results are pickled, so both sides first
+prove that they know a key, which is in a file that only the owner of the data directory can read.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import secrets
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -28,7 +27,6 @@ log = get_logger(__name__)
 
 ADDRESS_FILE, SOCKET = "vectors.json", "vectors.sock"
 BACKLOG, PAUSE_SECONDS = 16, 0.1
-MAX_SOCKET_BYTES = 100  # of its path; macOS allows 103
 PAGES = "iter_ids"  # the one method whose result is sent in pages
 METHODS = frozenset(name for name in vars(VectorStore) if not name.startswith("_"))
 AWAY = f"The process that has the vectors does not answer. Start it again: {UP_ONE_PROCESS}"
@@ -38,8 +36,7 @@ def share(store: VectorStore, folder: Path) -> Callable[[], None]:
     """Answer the calls of a `StoreElsewhere` of this folder. Returns what ends it."""
     socket = folder / SOCKET
     socket.unlink(missing_ok=True)  # of a killed process
-    is_short = sys.platform != "win32" and len(os.fsencode(socket)) <= MAX_SOCKET_BYTES
-    listener, key = Listener(str(socket) if is_short else None, backlog=BACKLOG), secrets.token_bytes(32)
+    listener, key = _listener(socket), secrets.token_bytes(32)
     ending = threading.Event()
     _write(folder / ADDRESS_FILE, json.dumps({"address": listener.address, "key": key.hex()}))
     threading.Thread(target=_accept, args=(listener, key, store, ending), name="vectors", daemon=True).start()
@@ -53,9 +50,15 @@ def share(store: VectorStore, folder: Path) -> Callable[[], None]:
     return end
 
 
+def _listener(socket: Path) -> Listener:
+    with contextlib.suppress(OSError, ValueError):  # its path is too long, or the disk or the system has no such files
+        return Listener(str(socket), backlog=BACKLOG)
+    return Listener(backlog=BACKLOG)
+
+
 def _write(path: Path, text: str) -> None:
     scratch = path.with_suffix(".tmp")
-    with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+    with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
         file.write(text)
     scratch.replace(path)
 
@@ -127,7 +130,7 @@ class StoreElsewhere:
 
     def _asked(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Connection[Any, Any]:
         try:
-            found = json.loads((self._folder / ADDRESS_FILE).read_text())
+            found = json.loads((self._folder / ADDRESS_FILE).read_text(encoding="utf-8"))
             connection = Client(found["address"], authkey=bytes.fromhex(found["key"]))
             connection.send((name, args, options))
         except (OSError, EOFError, ValueError, LookupError, AuthenticationError) as error:

@@ -42,10 +42,10 @@ def test_a_process_that_has_ended_is_an_unavailable_store(tmp_path: Path, conten
 
 
 def test_a_long_path_and_the_socket_of_a_killed_process_are_no_obstacle(tmp_path: Path) -> None:
-    folder = tmp_path / ("long" * 40)
-    folder.mkdir()
-    (folder / "vectors.sock").touch()
-    end = share(InMemoryVectors(), folder)
-    elsewhere: VectorStore = StoreElsewhere(folder)
-    elsewhere.ping()
-    end()
+    for folder in (tmp_path, tmp_path / ("long" * 40)):
+        folder.mkdir(exist_ok=True)
+        (folder / "vectors.sock").touch()
+        end = share(InMemoryVectors(), folder)
+        elsewhere: VectorStore = StoreElsewhere(folder)
+        elsewhere.ping()
+        end()
