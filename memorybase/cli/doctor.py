@@ -60,7 +60,7 @@ def doctor(data_dir: DataDirOption = None) -> None:
 
 def _report_missing_stack(context: DoctorContext) -> None:
     """One line, and only those problems that would keep `up` from starting."""
-    for check in CHECKS:
+    for check in checks_of(context.settings):
         if check.name in NEEDED_BY_UP and not (result := check.run(context)).ok:
             _print(result)
     typer.echo(nothing_runs(context.data, context.stated))

@@ -26,6 +26,7 @@ from memorybase.cli.demo import MARKER, _fresh
 from memorybase.cli.search import TURN_CHARS, table_of, table_of_facts
 from memorybase.core import errors
 from memorybase.core.settings import Settings
+from memorybase.stack import redis_server
 from memorybase.stack import run as stack_run
 from memorybase.stack.state import DataDir, RunningStack
 
@@ -309,6 +310,16 @@ class TestDoctor:
         assert (result.exit_code, len(lines)) == (1, 3)
         assert "is not supported" in lines[0]
         assert lines[2].startswith(f"No stack is running in {tmp_path}. Start it with: memorybase up")
+
+    def test_without_redis_it_offers_one_process_which_needs_none(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(redis_server, "_candidates", list)
+        asked = ["doctor", "--data-dir", str(tmp_path)]
+        assert "or memorybase up --one-process, which needs none" in CliRunner().invoke(cli.app, asked).stdout
+        monkeypatch.setenv("MEMORYBASE_ONE_PROCESS", "true")
+        (line,) = CliRunner().invoke(cli.app, asked).stdout.splitlines()
+        assert f"Start it with: memorybase up --one-process --data-dir {tmp_path}" in line
 
     def test_with_services_elsewhere_it_checks_each(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("MEMORYBASE_REDIS_URL", "redis://127.0.0.1:1/0")
