@@ -93,7 +93,8 @@ class Admission:
     """The bulkheads of this process."""
 
     def __init__(self, foreground: Foreground | None = None) -> None:
-        self._foreground = foreground or Foreground()
+        """`foreground`: what awaited requests enter, where other work of this process waits for a gap."""
+        self._foreground = foreground
         self.threads = sum(SLOTS.values())
         self._bulkheads = {work: Bulkhead(work, each, WAIT_SECONDS) for work, each in SLOTS.items()}
         self._turns: dict[UUID, Bulkhead] = {}
@@ -111,7 +112,7 @@ class Admission:
                 turn = self._turns.setdefault(key, Bulkhead(work, 1, self._seconds))
                 await held.enter_async_context(turn.admitted())
             await held.enter_async_context(self[work].admitted())
-            if work in AWAITED:
+            if self._foreground is not None and work in AWAITED:
                 held.enter_context(self._foreground)
             yield
 

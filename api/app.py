@@ -74,7 +74,7 @@ def create_app(services: Services | None = None, *, monotonic: Callable[[], floa
     app.state.ending = False
     app.state.connections_bounded = False
     app.state.gate = Gate(settings, clock=monotonic)
-    app.state.admission = Admission(services.state.of(Foreground) if services else None)
+    app.state.admission = Admission(services.state.of(Foreground) if services and settings.one_process else None)
     app.state.watched = {}  # api.waiting.polls_of
     app.state.exposition = exposition.Exposition()
     failures.install(app)

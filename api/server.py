@@ -49,7 +49,7 @@ def serve_app(app: FastAPI, host: str, port: int, root_path: str = "", *, has_ow
     """Serve it until SIGTERM or SIGINT. Returns whether it has started. Without an own log of the server, its lines go
     where all others go."""
     app.state.connections_bounded = True
-    spare_the_collector()
+    collect_less_often()
     config = uvicorn.Config(
         app,
         host=host,
@@ -90,11 +90,9 @@ class Server(uvicorn.Server):
             self._loop.call_soon_threadsafe(self._stop.set)
 
 
-def spare_the_collector() -> None:
-    """Exclude everything loaded so far from garbage collection, and collect less often: the thousands of objects that a
-    request makes are freed without it."""
-    gc.collect()
-    gc.freeze()
+def collect_less_often() -> None:
+    """Let the garbage collector run less often: the thousands of objects that a request makes are freed without it.
+    What is loaded is excluded once all of it is: `wiring.freeze_loaded_objects`."""
     gc.set_threshold(COLLECT_AFTER, 20, 20)
 
 

@@ -16,7 +16,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import httpx
 from memorybase_client import local_stack
@@ -25,8 +25,8 @@ from memorybase.core import errors
 from memorybase.core.settings import Settings, embedded
 from memorybase.stack.announce import local_of, note_for_clients, offer_sign_in, say_what_to_export, stay_noted
 from memorybase.stack.children import reachable
-from memorybase.stack.run import MODEL, PREPARING, opened
-from memorybase.stack.state import RESTORED, DataDir, RunningStack, now_text
+from memorybase.stack.run import MODEL, missing_parts, opened
+from memorybase.stack.state import DataDir, RunningStack, now_text
 from memorybase.stack.watch import failing_parts
 
 if TYPE_CHECKING:
@@ -46,13 +46,8 @@ Report = Callable[[str], None]
 def run_one_process(data_dir: Path, host: str, port: int, report: Report, *, with_parent: bool = False) -> None:
     """Run everything in this process until SIGINT or SIGTERM. Raises if it cannot start. Port 0 selects a free port;
     `with_parent` stops it when standard input closes."""
-    with contextlib.suppress(KeyboardInterrupt), opened(data_dir, host, port, report) as (data, free):
+    with contextlib.suppress(KeyboardInterrupt), opened(data_dir, host, port, report, sweeper=LOG) as (data, free):
         _end_by_signals()
-        if (data.path / RESTORED).exists():
-            text = (
-                "The vector store must first follow a restore. Start it once without --one-process until that is done."
-            )
-            raise errors.NotReady(text)
         settings = embedded(data.path, one_process=True, broker_url="")
         settings = settings.model_copy(update={"api_key": data.api_key(settings)})
         _prepare_process(settings)
@@ -64,7 +59,7 @@ def run_one_process(data_dir: Path, host: str, port: int, report: Report, *, wit
             from memorybase.core import telemetry
 
             telemetry.configure(settings, stream=log)
-            OneProcess(settings, data, stack, report, note=not with_parent).run(host, free)
+            OneProcess(settings, data, stack, report, log, note=not with_parent).run(host, free)
 
 
 def _end_by_signals() -> None:
@@ -98,15 +93,25 @@ class OneProcess:
     """The parts of the process, from the migration to the end of the last job."""
 
     def __init__(
-        self, settings: Settings, data: DataDir, stack: RunningStack, report: Report, *, note: bool = True
+        self,
+        settings: Settings,
+        data: DataDir,
+        stack: RunningStack,
+        report: Report,
+        log: IO[str],
+        *,
+        note: bool = True,
     ) -> None:
-        self._settings, self._data, self._stack, self._report, self._note = settings, data, stack, report, note
+        self._settings, self._data, self._stack = settings, data, stack
+        self._report, self._log, self._note = report, log, note
 
     def run(self, host: str, port: int) -> None:
         from api.app import build_routes, create_app, with_page
         from api.file_limit import raise_file_limit
         from api.server import serve_app
         from memorybase import wiring
+        from memorybase.core.vectors.shared import share
+        from memorybase.core.vectors.stores import store_named
 
         raise_file_limit()  # before Chroma reads it
         self._report(f"starting in {self._data.path}")
@@ -114,7 +119,8 @@ class OneProcess:
         app = with_page(create_app(services))
         build_routes(app)
         local = local_of(self._stack.url, self._data, self._settings)
-        worker, stop_sweeper = _start_worker(services), _start_sweeper(services)
+        end_sharing = share(store_named(services.vectors, "chroma"), self._data.run)
+        worker, stop_sweeper = _start_worker(services), _start_sweeper(services, self._log)
         threading.Thread(target=lambda: asyncio.run(self._announce(local)), name="announce", daemon=True).start()
         try:
             is_served = serve_app(app, host, port, has_own_log=False)
@@ -123,6 +129,7 @@ class OneProcess:
             local_stack.forget(local)
             worker.stop()
             stop_sweeper()
+            end_sharing()
             wiring.close(services)
         if not is_served:
             raise errors.NotReady(f"The API did not start. The log is {self._data.log_file(LOG)}")
@@ -145,17 +152,17 @@ class OneProcess:
         await asyncio.gather(self._look_after_files(), *([stay_noted(local)] if self._note else []))
 
     async def _until_ready(self, local: local_stack.LocalStack) -> None:
-        is_noted = said_model = False
+        said: set[str] = set()
         async with httpx.AsyncClient(timeout=5.0, trust_env=False) as client:
             while (found := await failing_parts(client, f"{local.url}/health/ready"))[0] != []:
                 failing, problem = found
-                if failing and MODEL in failing and not said_model:
-                    said_model = is_noted = True
-                    self._tell_clients(local)
-                    missing = PREPARING if problem.startswith(PREPARING) else f"not ready: {problem.rstrip('.')}"
+                if failing and MODEL in failing and (missing := missing_parts(failing, problem)) not in said:
+                    if not said:
+                        self._tell_clients(local)
+                    said.add(missing)
                     self._report(f"{missing}; captures are accepted at {local.url}")
                 await asyncio.sleep(READY_POLL_SECONDS)
-        if not is_noted:
+        if not said:
             self._tell_clients(local)
 
     def _tell_clients(self, local: local_stack.LocalStack) -> None:
@@ -180,12 +187,12 @@ def _start_worker(services: Services) -> WorkerThread:
     return WorkerThread(wiring.for_worker(services), wiring.queue_of(services), _request_stop)
 
 
-def _start_sweeper(services: Services) -> Callable[[], None]:
+def _start_sweeper(services: Services, log: IO[str]) -> Callable[[], None]:
     """Start it, and return what stops it."""
     from memorybase.cli.sweep import sweep_with
 
     stop = threading.Event()
-    thread = threading.Thread(target=sweep_with, args=(services, stop), name="sweeper", daemon=True)
+    thread = threading.Thread(target=sweep_with, args=(services, stop, log), name="sweeper", daemon=True)
     thread.start()
 
     def end() -> None:

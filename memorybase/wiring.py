@@ -18,14 +18,17 @@ from memorybase.core.services import IngestionQueue, ProcessState, Services
 from memorybase.core.settings import RedisSentinel, Settings
 from memorybase.core.vector_stores import VectorStoreName
 from memorybase.core.vectors.chroma import ChromaStore
-from memorybase.core.vectors.chroma_in_process import ElsewhereChroma, InProcessChroma
+from memorybase.core.vectors.chroma_in_process import InProcessChroma
 from memorybase.core.vectors.store import VectorStore
 from memorybase.core.vectors.stores import VectorStores
 
 if TYPE_CHECKING:
     import redis
 
-Role = Literal["api", "worker", "sweeper", "cli", "all"]
+Role = Literal["api", "worker", "sweeper", "cli", "all", "alone"]
+# "all" is the API, worker and sweeper of one process, "alone" a command while no stack runs: nobody else has Chroma's
+# files.
+HAS_FILES: frozenset[Role] = frozenset({"all", "alone"})
 
 # Connections that a process keeps open to PostgreSQL; under load it may open more.
 POOL_SIZES: dict[Role, int] = {
@@ -34,18 +37,19 @@ POOL_SIZES: dict[Role, int] = {
     "sweeper": 4,  # the pass, indexes, and what features do beside it
     "cli": 1,
     "all": 26,
+    "alone": 1,
 }
 
 # The same for pgvector.
-VECTOR_POOL_SIZES: dict[Role, int] = {"api": 8, "worker": 2, "sweeper": 1, "cli": 1, "all": 8}
+VECTOR_POOL_SIZES: dict[Role, int] = {"api": 8, "worker": 2, "sweeper": 1, "cli": 1, "all": 8, "alone": 1}
 
 
 def build(settings: Settings | None = None, *, role: Role = "cli") -> Services:
     """The services of one process. Every adapter connects on first use and recovers by itself."""
     settings = settings or Settings()
-    if settings.one_process and role not in ("all", "cli"):
-        raise errors.EnvironmentFailure("MEMORYBASE_ONE_PROCESS is for `memorybase up`. Unset it for this process.")
-    if role != "cli":
+    if settings.one_process and role not in HAS_FILES | {"cli"}:
+        raise errors.EnvironmentFailure(f"This stack is one process, which is its own {role}: start no other.")
+    if role not in ("cli", "alone"):
         tracing.configure(settings, service=role)
     state = ProcessState()
     return Services(
@@ -123,7 +127,7 @@ def redis_client(settings: Settings) -> redis.Redis:
 
 def _database(settings: Settings, role: Role) -> Database:
     # Workers and sweepers show nothing: everything that they read decides.
-    read_url = settings.database_read_url if role in ("api", "cli", "all") else ""
+    read_url = settings.database_read_url if role in ("api", "cli", "all", "alone") else ""
     return Database(
         settings.resolved_database_url,
         pool_size=POOL_SIZES[role],
@@ -135,8 +139,7 @@ def _database(settings: Settings, role: Role) -> Database:
 def _vector_stores(settings: Settings, role: Role, state: ProcessState) -> VectorStores:
     stores: dict[VectorStoreName, VectorStore] = {}
     if settings.one_process:
-        folder = settings.data_dir / "chroma"
-        stores["chroma"] = InProcessChroma(folder, state.of(Foreground)) if role == "all" else ElsewhereChroma()
+        stores["chroma"] = _chroma_of_one_process(settings, role, state)
     elif url := settings.resolved_chroma_url:
         stores["chroma"] = ChromaStore(
             url,
@@ -154,6 +157,16 @@ def _vector_stores(settings: Settings, role: Role, state: ProcessState) -> Vecto
             url, pool_size=VECTOR_POOL_SIZES[role], index_above=pgvector.INDEX_ABOVE
         )
     return VectorStores(stores, settings.vector_stores_in_use)
+
+
+def _chroma_of_one_process(settings: Settings, role: Role, state: ProcessState) -> VectorStore:
+    if role in HAS_FILES:
+        return InProcessChroma(settings.data_dir / "chroma", state.of(Foreground))
+    # Here: only commands need it.
+    from memorybase.core.vectors.shared import StoreElsewhere
+
+    store: VectorStore = StoreElsewhere(settings.data_dir / "run")
+    return store
 
 
 def _locks(settings: Settings) -> SessionLocks:

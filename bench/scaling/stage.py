@@ -19,7 +19,7 @@ from harness.doubles import InMemoryLocks, InMemoryQueue
 from harness.process import Server
 from ingesting.postgresql import DurablePostgres
 
-from api.server import spare_the_collector
+from api.server import collect_less_often
 from memorybase import wiring
 from memorybase.core.auth import api_keys
 from memorybase.core.database import migrate
@@ -142,7 +142,8 @@ def filled(
         if found.state != "ok" or not found.expected:
             raise AssertionError(f"the filled store is not consistent: {found}")
         stage.count_steps()
-        spare_the_collector()
+        collect_less_often()
+        wiring.freeze_loaded_objects()
         yield stage
 
 

@@ -17,10 +17,10 @@ import typer
 
 from memorybase.cli.options import DataDirOption, nothing_runs, plural
 from memorybase.core import errors
-from memorybase.core.settings import ENVIRONMENT_PREFIX, Settings, without_password
+from memorybase.core.settings import ENVIRONMENT_PREFIX, UP_ONE_PROCESS, Settings, without_password
 from memorybase.core.vector_stores import VECTOR_STORES, VectorStoreName
 from memorybase.features import EXTENSIONS
-from memorybase.stack.state import SERVICE_URLS, DataDir, settings_in_use
+from memorybase.stack.state import DataDir, is_at_rest, settings_in_use
 
 if TYPE_CHECKING:
     from memorybase.core.database.postgresql import Memory
@@ -60,7 +60,7 @@ def doctor(data_dir: DataDirOption = None) -> None:
 
 def _report_missing_stack(context: DoctorContext) -> None:
     """One line, and only those problems that would keep `up` from starting."""
-    for check in CHECKS:
+    for check in checks_of(context.settings):
         if check.name in NEEDED_BY_UP and not (result := check.run(context)).ok:
             _print(result)
     typer.echo(nothing_runs(context.data, context.stated))
@@ -116,11 +116,11 @@ class DoctorContext:
     @property
     def has_no_stack(self) -> bool:
         """Whether nothing runs in the data directory and no setting names services elsewhere."""
-        return not self.data.is_locked() and SERVICE_URLS.isdisjoint(Settings().model_fields_set)
+        return is_at_rest(self.data)
 
     @property
     def up(self) -> str:
-        return f"memorybase up{' --one-process' if self.settings.one_process else ''}{self.option}"
+        return f"{self.settings.up_command}{self.option}"
 
     @property
     def database_url(self) -> str:
@@ -246,27 +246,18 @@ def _vector_store(context: DoctorContext, store: VectorStoreName) -> str:
     from memorybase.core.operations import health
     from memorybase.core.vectors.stores import store_named
 
-    if context.settings.one_process and store == "chroma":
-        return _vector_store_of_one_process(context)
     store_named(context.services.vectors, store).ping()
     _ = context.database_url
     health.check_vector_store(context.services, store)
+    if context.settings.one_process and store == "chroma":
+        return f"{context.data.path / 'chroma'}, in the process of the stack"
     return without_password(context.settings.vector_store_url(store))
-
-
-def _vector_store_of_one_process(context: DoctorContext) -> str:
-    """What that process says of it, because no other can open it."""
-    from memorybase.core.database import clock
-    from memorybase.core.queries.store_health import store_problem
-
-    _ = context.database_url
-    with context.services.database.reading() as db:
-        problem = store_problem(db, clock.now(db), "chroma")
-    return _fail_if(problem is not None, problem or f"{context.data.path / 'chroma'}, in the process of the stack")
 
 
 def _fix_of_store(context: DoctorContext, store: VectorStoreName) -> str:
     kind = VECTOR_STORES[store]
+    if context.settings.one_process and store == "chroma":
+        return context.up
     start = f"start {kind.server}" if kind.server else context.up
     return f"{start} (or set {ENVIRONMENT_PREFIX}{kind.url.upper()})"
 
@@ -394,6 +385,15 @@ def _start(context: DoctorContext) -> str:
     return context.up
 
 
+def _start_or(context: DoctorContext, other: str) -> str:
+    """The stack's command, or what its form may do instead."""
+    return context.up if context.settings.one_process else f"{context.up} (or{other})"
+
+
+def _fix_of_redis_server(_: DoctorContext) -> str:
+    return f"apt install redis-server (dnf: redis, brew: redis), or {UP_ONE_PROCESS}, which needs none"
+
+
 def _fix_of_model(context: DoctorContext) -> str:
     if context.settings.embedding_model.startswith("openai:"):
         return "check MEMORYBASE_EMBEDDING_URL, MEMORYBASE_EMBEDDING_KEY and the endpoint itself"
@@ -401,7 +401,7 @@ def _fix_of_model(context: DoctorContext) -> str:
 
 
 def _worker_log(context: DoctorContext) -> str:
-    return f"read {context.data.log_file('worker')}"
+    return f"read {context.data.log_file('memorybase' if context.settings.one_process else 'worker')}"
 
 
 CHECKS = (
@@ -412,11 +412,11 @@ CHECKS = (
     Check("timeouts", _timeouts, lambda _: "ALTER ROLE ... SET them for the role that the pooler uses"),
     Check("read replica", _replica, lambda _: "start the standby, or correct MEMORYBASE_DATABASE_READ_URL"),
     Check("database memory", _database_memory, lambda _: MORE_MEMORY),
-    Check("redis-server", _redis_server, lambda _: "apt install redis-server (dnf: redis, brew: redis)"),
+    Check("redis-server", _redis_server, _fix_of_redis_server),
     Check("redis", _redis, lambda context: f"{context.up} (or set MEMORYBASE_REDIS_URL)"),
     Check("embedding model", _model, _fix_of_model),
-    Check("worker", _worker, lambda context: f"{context.up} (or: celery -A worker.app worker)"),
-    Check("sweeper", _sweeper, lambda context: f"{context.up} (or: memorybase sweep)"),
+    Check("worker", _worker, partial(_start_or, other=": celery -A worker.app worker")),
+    Check("sweeper", _sweeper, partial(_start_or, other=": memorybase sweep")),
     Check("queue", _queue, lambda context: f"{context.up} (or set MEMORYBASE_BROKER_URL)"),
     Check("pending", _pending, _worker_log),
     Check("jobs", _jobs, _worker_log),
@@ -427,7 +427,7 @@ CHECKS = (
     Check("coding agents", _coding_agents, lambda _: "memorybase hooks install AGENT, with the right --url and key"),
     Check("vectors", _vectors, lambda context: f"memorybase reconcile --repair{context.option}"),
 )
-BEFORE_VECTOR_STORES = "redis"
+AFTER_VECTOR_STORES = "embedding model"
 OF_REDIS = frozenset({"redis-server", "redis", "queue"})  # which one process does without
 
 
@@ -437,11 +437,10 @@ def checks_of(settings: Settings) -> list[Check]:
         Check(name, partial(_vector_store, store=name), partial(_fix_of_store, store=name))
         for name in settings.vector_stores_in_use
     ]
-    first = 1 + next(i for i, check in enumerate(CHECKS) if check.name == BEFORE_VECTOR_STORES)
-    before = [check for check in CHECKS[:first] if not (settings.one_process and check.name in OF_REDIS)]
-    after = [check for check in CHECKS[first:] if not (settings.one_process and check.name in OF_REDIS)]
+    own = [check for check in CHECKS if not (settings.one_process and check.name in OF_REDIS)]
+    first = next(i for i, check in enumerate(own) if check.name == AFTER_VECTOR_STORES)
     added = [check for each in EXTENSIONS if (found := each.commands()) is not None for check in found.checks]
-    return [*before, *stores, *after, *added]
+    return [*own[:first], *stores, *own[first:], *added]
 
 
 def _print(result: Result) -> None:

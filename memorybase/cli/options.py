@@ -6,7 +6,7 @@ import logging
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,18 +19,21 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextCol
 from rich.table import Table
 
 from memorybase.core import errors, shell
-from memorybase.core.settings import Settings, stated_url
+from memorybase.core.settings import Settings, embedded, stated_url
 from memorybase.stack.state import (
     DataDir,
     RunningStack,
     check_database,
     find_data_dir,
+    is_at_rest,
     running_elsewhere,
     settings_in_use,
 )
 
 if TYPE_CHECKING:
     from memorybase_client import Client
+
+    from memorybase.core.services import Services
 
 DataDirOption = Annotated[
     Path | None,
@@ -130,7 +133,7 @@ def nothing_runs(data: DataDir, stated: Path | None) -> str:
         return text + other
     option = f" --data-dir {shell.quoted(str(stated))}" if stated else ""
     hint = "" if stated or data.path.exists() else ". If its data is in another folder, add --data-dir"
-    return f"{text} Start it with: memorybase up{option}{hint}"
+    return f"{text} Start it with: {Settings().up_command}{option}{hint}"
 
 
 def _key_of(url: str, data: DataDir, running: RunningStack | None) -> str | None:
@@ -147,6 +150,29 @@ def stored_settings(data_dir: Path | None) -> Settings:
     if (path := settings.data_dir.resolve()) != (data_dir or Settings().data_dir).expanduser().resolve():
         typer.echo(f"note: this is the stack in {path}", err=True)
     return settings
+
+
+@contextmanager
+def services_in_use(data_dir: Path | None) -> Iterator[Services]:
+    """The services for a command that reads or writes the vector store. While no stack runs, the command has the data
+    directory to itself. Raises NotReady if there is no database, Conflict if a stack starts meanwhile."""
+    from memorybase import wiring
+    from memorybase.core import telemetry
+    from memorybase.stack.children import NAMES
+    from memorybase.stack.processes import end_leftovers
+
+    settings = stored_settings(data_dir)
+    telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))
+    data = DataDir(settings.data_dir)
+    with ExitStack() as held:
+        if alone := is_at_rest(data):
+            data.make()
+            held.enter_context(data.locked())
+            end_leftovers(data, NAMES, lambda text: typer.echo(text, err=True))
+            settings = embedded(data.path, one_process=True, broker_url="")
+        services = wiring.build(settings, role="alone" if alone else "cli")
+        held.callback(wiring.close, services)
+        yield services
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import typer
 
-from memorybase.cli.options import DataDirOption, plural, progress, stored_settings
+from memorybase.cli.options import DataDirOption, plural, progress, services_in_use
 from memorybase.core import errors
 
 if TYPE_CHECKING:
@@ -85,19 +85,15 @@ def reconcile(
     data_dir: DataDirOption = None,
 ) -> None:
     """Compare every memory base's store with SQL, id by id. Exit code 1 if problems remain."""
-    from memorybase import wiring
-    from memorybase.core import telemetry
     from memorybase.core.queries import memory_bases
 
-    settings = stored_settings(data_dir)
-    telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))
-    services = wiring.build(settings)
-    with services.database.reading() as db:
-        base_ids = memory_bases.active_base_ids(db)
-    remaining = sum([_base_needs_repair(services, base_id, repair=repair) for base_id in base_ids])
-    if deep:
-        remaining += report(services, base_ids)
-    remaining += _remaining_orphans(services, repair=repair)
+    with services_in_use(data_dir) as services:
+        with services.database.reading() as db:
+            base_ids = memory_bases.active_base_ids(db)
+        remaining = sum([_base_needs_repair(services, base_id, repair=repair) for base_id in base_ids])
+        if deep:
+            remaining += report(services, base_ids)
+        remaining += _remaining_orphans(services, repair=repair)
     if remaining:
         raise typer.Exit(1)
 

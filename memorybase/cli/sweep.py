@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Collection
 from functools import partial
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from memorybase import wiring
 from memorybase.core import errors, telemetry, tracing
@@ -58,8 +58,8 @@ def sweep_for_ever(settings: Settings) -> None:
     tracing.flush()
 
 
-def sweep_with(services: Services, stop: threading.Event) -> None:
-    """Sweep until `stop`, with the threads that work beside the passes."""
+def sweep_with(services: Services, stop: threading.Event, output: IO[str] = sys.stderr) -> None:
+    """Sweep until `stop`, with the threads that work beside the passes. `output` gets what a child says."""
     settings = services.settings
     name = f"sweeper:{socket.gethostname()}:{os.getpid()}"
     heartbeat = HeartbeatThread(services, name, "sweeper", stuck_seconds=STUCK_SECONDS)
@@ -71,8 +71,7 @@ def sweep_with(services: Services, stop: threading.Event) -> None:
     for each in _beside(services):
         threading.Thread(target=each.run, args=(services, stop), name=each.name, daemon=True).start()
     threading.Thread(target=_compact_for_ever, args=(services, stop), name="compaction", daemon=True).start()
-    if not settings.one_process:
-        threading.Thread(target=_follow_restore, args=(settings, stop), name="restore", daemon=True).start()
+    threading.Thread(target=_follow_restore, args=(settings, stop, output), name="restore", daemon=True).start()
     log.info("sweeper_started", pid=os.getpid(), every_seconds=settings.sweep_seconds)
     sweep_until(stop, services, heartbeat.confirm)
     heartbeat.stop()
@@ -121,13 +120,13 @@ def _compact_for_ever(services: Services, stop: threading.Event) -> None:
         _try(compaction.compact, services)
 
 
-def _follow_restore(settings: Settings, stop: threading.Event) -> None:
+def _follow_restore(settings: Settings, stop: threading.Event, output: IO[str]) -> None:
     """Make the vector store follow a database that was restored, in a process that may load the model."""
     while settings.restored_dir.exists():
         log.info("restore_followed", data_dir=str(settings.data_dir))
         command = [sys.executable, "-m", "memorybase", "restore", "--apply", "--finish"]
         with subprocess.Popen(  # noqa: S603 - our own interpreter and module, no shell
-            command, stdin=subprocess.DEVNULL, stdout=sys.stderr, env=settings.child_environment()
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=settings.child_environment()
         ) as child:
             while child.poll() is None:
                 if stop.wait(CHILD_POLL_SECONDS):

@@ -21,6 +21,8 @@ from memorybase.core import errors
 from memorybase.core.vector_stores import VECTOR_STORES, VectorStoreName
 
 RESTORED_ABOUT = "about.json"  # in `restored_dir`: which backup was restored, and when
+UP = "memorybase up"
+UP_ONE_PROCESS = f"{UP} --one-process"
 MAX_QUOTA = 10**15
 
 
@@ -432,6 +434,11 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
         """The URL for migrations, past a pooler."""
         is_postgresql = self.database_url.startswith("postgresql")
         return (is_postgresql and self.database_direct_url) or self.resolved_database_url
+
+    @property
+    def up_command(self) -> str:
+        """The command that runs the embedded stack, in its form."""
+        return UP_ONE_PROCESS if self.one_process else UP
 
     @property
     def resolved_chroma_url(self) -> str:

@@ -217,7 +217,8 @@ class Processes:
 
 def end_leftovers(data: DataDir, names: Sequence[str], report: Callable[[str], None]) -> None:
     """End processes that a killed supervisor left behind: those that a pid file names and that are provably ours. A
-    process id alone may belong to another process by now."""
+    process id alone may belong to another process by now. The caller has locked the directory."""
+    data.stack_file.unlink(missing_ok=True)
     for name in reversed(names):
         path = data.pid_file(name)
         process = _ours(path, data)

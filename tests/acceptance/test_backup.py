@@ -21,13 +21,17 @@ pytestmark = pytest.mark.slow  # processes are started and stopped
 REPAIRED_SECONDS = 120.0
 
 
+in_both_forms = pytest.mark.parametrize("stacks", ["stack", "one process"], indirect=True)
+
+
 @pytest.fixture
-def stacks(tmp_path: Path) -> Iterator[tuple[EmbeddedStack, EmbeddedStack]]:
+def stacks(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[EmbeddedStack, EmbeddedStack]]:
     """A running stack with a flow and a memory base, and another that was never started."""
     both = []
     for name in ("old", "new"):
         (tmp_path / name).mkdir()
         both.append(EmbeddedStack(tmp_path / name))
+        both[-1].one_process = getattr(request, "param", "stack") == "one process"
     old, new = both
     try:
         old.start()
@@ -101,6 +105,7 @@ def assert_whole(stack: EmbeddedStack, expected: set[str]) -> None:
         assert each in hit["content"]
 
 
+@in_both_forms
 def test_a_backup_under_load_restores_what_it_has(stacks: tuple[EmbeddedStack, EmbeddedStack], tmp_path: Path) -> None:
     old, new = stacks
     writers = [Writer(old, f"session {number}") for number in range(2)]
@@ -125,7 +130,7 @@ def test_a_backup_under_load_restores_what_it_has(stacks: tuple[EmbeddedStack, E
     new.start()
     assert_whole(new, before)
     assert set(captured(new)) <= after
-    log = (new.data / "logs" / "worker.log").read_text()
+    log = new.worker_log.read_text()
     assert "vectors_reused" in log, "the backup's vectors were taken"
     # Clients repeat what they remember: nothing is doubled.
     messages = [{"id": each, "role": "user", "content": f"Boat {each} is at its berth."} for each in sorted(before)[:2]]
@@ -135,6 +140,7 @@ def test_a_backup_under_load_restores_what_it_has(stacks: tuple[EmbeddedStack, E
     assert not any(message["created"] for message in answer["messages"])
 
 
+@in_both_forms
 @pytest.mark.parametrize("options", [(), ("--keep-chroma",)], ids=["from-the-backup", "keep-chroma"])
 def test_a_stack_goes_back_to_its_backup(
     stacks: tuple[EmbeddedStack, EmbeddedStack], tmp_path: Path, options: tuple[str, ...]

@@ -21,9 +21,11 @@ TEXT, PERSON = "zqxwordzqx", "zqxpersonzqx"
 SECONDS = 300.0  # a compaction waits for a minute in which it does not repeat itself
 
 
-@pytest.fixture
-def stack(tmp_path: Path) -> Iterator[EmbeddedStack]:
-    with running(EmbeddedStack(tmp_path)) as stack:
+@pytest.fixture(params=["stack", "one process"])
+def stack(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EmbeddedStack]:
+    stack = EmbeddedStack(tmp_path)
+    stack.one_process = request.param == "one process"
+    with running(stack):
         yield stack
 
 

@@ -70,8 +70,12 @@ def test_a_fresh_api_accepts_captures_and_sends_away_what_needs_the_model(fresh:
     assert "Traceback" not in logs
 
 
-def test_up_says_once_that_it_prepares_the_model_and_is_ready_after_it(tmp_path: Path, exporting: IO[str]) -> None:
+@pytest.mark.parametrize("one_process", [False, True], ids=["stack", "one process"])
+def test_up_says_once_that_it_prepares_the_model_and_is_ready_after_it(
+    tmp_path: Path, exporting: IO[str], one_process: bool
+) -> None:
     stack = EmbeddedStack(tmp_path)
+    stack.one_process = one_process
     stack.changes = {"MEMORYBASE_MODEL_DIR": str(tmp_path / "empty")}
     try:
         stack.launch()

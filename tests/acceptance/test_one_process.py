@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 import psutil
 import pytest
+from harness import exports, running
+from harness.browser import chromium, reader
+from harness.coding_agents import TRANSCRIPTS, machine_at, shared_fields
+from harness.mcp import McpClient
 from harness.pieces import sqlite_writer_blocked
-from harness.stack import KEY, EmbeddedStack, run_memorybase
+from harness.receiver import receiving
+from harness.stack import KEY, EmbeddedStack, environment, run_memorybase
 from harness.waiting import wait_until
+from mcp import StdioServerParameters
+from memorybase_client import Client
+from memorybase_client.coding_agents import install
+from playwright.sync_api import expect
+
+from memorybase.core.vectors.shared import StoreElsewhere
+from memorybase.core.vectors.store import CHECK_COLLECTION, VectorStore
+from memorybase.stack.state import DataDir
 
 pytestmark = pytest.mark.slow  # processes are started and stopped
 
@@ -90,6 +106,120 @@ def test_the_forms_take_turns_on_one_directory_and_exclude_each_other(own: Embed
     assert call(own, "GET", f"/memories/{base}/mismatch")["state"] == "ok"
     found = call(own, "POST", f"/memories/{base}/search", json={"query": "the harbour", "top_k": 20})["results"]
     assert sorted({each["session_id"] for each in found}) == ["s", "t", "u"]
+
+
+def test_commands_reach_the_vectors_of_a_running_process_and_of_a_directory_at_rest(
+    own: EmbeddedStack, tmp_path: Path
+) -> None:
+    own.start()
+    base = memory_base(own, threshold=1)
+    capture(own, 3)
+    wait_until(lambda: call(own, "GET", f"/memories/{base}")["total_processed"] == 3, PATIENCE, "the ingestion")
+    assert f"memory ({base}): ok, 3 chunks expected, 3 found" in command(own, "reconcile", "--deep").stdout
+    lose_one_chunk(own.data / "run")
+    assert "1 missing" in command(own, "reconcile", exit_code=1).stdout
+    assert "repairs" in command(own, "reconcile", "--repair").stdout
+    wait_until(lambda: "ok, 3" in command(own, "reconcile", exit_code=None).stdout, PATIENCE, "the repair")
+
+    own.stop()
+    assert own.wait() == 0
+    assert "ok, 3 chunks expected, 3 found" in command(own, "reconcile").stdout
+    assert "ok, 3 chunks expected, 3 found" in command(own, "restore", "--apply").stdout
+    assert "3 vectors" in command(own, "backup", str(tmp_path / "backup")).stdout
+    with DataDir(own.data).locked():
+        refused = command(own, "reconcile", exit_code=1).stderr
+    assert "A command or a stack that starts has" in refused
+    own.one_process = False
+    own.start()
+    own.kill()  # its Chroma goes on, and has the files
+    assert "ok, 3 chunks expected, 3 found" in command(own, "reconcile").stdout
+
+
+@pytest.fixture(scope="module")
+def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
+    """A running one for what a person uses it for."""
+    stack = EmbeddedStack(tmp_path_factory.mktemp("used"))
+    stack.one_process = True
+    stack.changes = {"MEMORYBASE_WEBHOOK_ALLOWED_NETWORKS": '["127.0.0.0/8"]'}
+    with running(stack):
+        yield stack
+
+
+def test_what_one_session_of_a_coding_agent_said_the_next_one_recalls(used: EmbeddedStack, tmp_path: Path) -> None:
+    with machine_at(tmp_path / "home") as machine, Client(used.url, KEY) as client:
+        install.prepare_flow(client, install.FLOW)
+        machine.install("claude-code", used.url, KEY)
+        first = TRANSCRIPTS["claude-code"](machine.home, "s-1")
+        first.user("We deploy the shop on Thursdays, from the branch albatross.")
+        first.assistant("Understood: Thursdays, from albatross.")
+        machine.run("claude-code", "Stop", **shared_fields(first), last_assistant_message="Understood.")
+        machine.settle()
+        (base,) = client.list_memory_bases(flow_id=install.FLOW)
+        client.wait_until_searchable(base.id)
+        second = TRANSCRIPTS["claude-code"](machine.home, "s-2")
+        prompt = "Which branch do we deploy the shop from?"
+        assert "albatross" in machine.run("claude-code", "UserPromptSubmit", **shared_fields(second), prompt=prompt)
+
+
+def test_mcp_by_address_and_as_a_program_that_finds_the_process_by_itself(used: EmbeddedStack) -> None:
+    program = {**environment(), "XDG_STATE_HOME": str(used.state)}
+    words = ["-m", "memorybase_client.mcp", "--flow", "agent"]
+    with Client(used.url, KEY) as client:
+        client.put_flow("agent", name="agent")
+        base = client.create_memory_base(name="agent", flow_id="agent", capture="all", threshold=1)
+        said = [{"role": "user", "content": "The spare key is with Mrs. Lund."}]
+        client.capture_run("agent", session_id="s", messages=said)
+        client.wait_until_searchable(base.id)
+    for target in (
+        f"{used.url}/mcp/flows/agent",
+        StdioServerParameters(command=sys.executable, args=words, env=program),
+    ):
+        found = McpClient(target, KEY).call("search_memory", query="Who has the spare key?")
+        assert "Mrs. Lund" in str(found)
+
+
+def test_an_import_is_ingested_tells_a_webhook_and_is_rebuilt(used: EmbeddedStack, tmp_path: Path) -> None:
+    with receiving() as receiver, Client(used.url, KEY) as client:
+        client.create_webhook(url=receiver.url, event_types=["job.completed"])
+        file = exports.write_json(tmp_path, "conversations.json", exports.chatgpt())
+        imported = command(used, "import", str(file), "--flow", "history", "--memory", "history", "--key", KEY)
+        assert "imported" in imported.stdout, imported.stdout
+        (base,) = client.list_memory_bases(flow_id="history")
+        wait_until(lambda: receiver.requests != [], PATIENCE, "the event")
+        assert receiver.requests[0].event["data"]["memory_base_id"] == str(base.id)
+        client.regenerate_memory_base(base.id)
+        client.wait_until_searchable(base.id)
+        compared = client.check_mismatch(base.id)
+        assert (str(compared.state), compared.found) == ("ok", base.total_processed)
+
+
+def test_the_page_in_a_browser_searches_and_shows_the_parts_that_there_are(used: EmbeddedStack) -> None:
+    with Client(used.url, KEY) as client:
+        client.put_flow("page", name="page")
+        base = client.create_memory_base(name="page", flow_id="page", capture="all", threshold=1)
+        client.capture_run("page", session_id="s", messages=[{"role": "user", "content": "The ferry leaves at noon."}])
+        client.wait_until_searchable(base.id)
+    with chromium() as browser, reader(browser, used.url) as window:
+        window.sign_in(KEY)
+        window.open(f"/playground?{urlencode({'q': 'When does the ferry leave?', 'memory': str(base.id)})}")
+        expect(window.page.locator(".hit").first).to_contain_text("The ferry leaves at noon.")
+        window.open("/settings/health")
+        expect(window.page.locator("main")).to_contain_text("All 4 answer")
+        assert "Redis" not in window.page.locator("main").inner_text()
+        assert window.console == []
+
+
+def command(stack: EmbeddedStack, *words: str, exit_code: int | None = 0) -> subprocess.CompletedProcess[str]:
+    done = run_memorybase(*words, "--data-dir", str(stack.data))
+    assert exit_code in (None, done.returncode), done.stdout + done.stderr
+    return done
+
+
+def lose_one_chunk(run: Path) -> None:
+    store: VectorStore = StoreElsewhere(run)
+    (ref,) = [each.ref for each in store.list_collections() if each.ref.name != CHECK_COLLECTION]
+    ids = [id_ for page in store.iter_ids(ref) for id_ in page]
+    store.delete(ref, ids[:1])
 
 
 def call(stack: EmbeddedStack, method: str, path: str, **options: Any) -> Any:

@@ -20,6 +20,7 @@ from memorybase.core.vectors.chroma import ChromaStore
 from memorybase.core.vectors.chroma_in_process import InProcessChroma
 from memorybase.core.vectors.chroma_limits import CLOUD
 from memorybase.core.vectors.pgvector import PgVectorStore
+from memorybase.core.vectors.shared import StoreElsewhere, share
 from memorybase.core.vectors.store import TWINS, CollectionRef, MetadataValue, VectorRecord, VectorStore
 from memorybase.core.vectors.stores import VectorStores
 from memorybase.core.vectors.verified_writes import unreachable_ids
@@ -29,7 +30,7 @@ DIMENSION = 8
 
 # Each promise on every kind of store. Of the other configurations of a kind, the fast suite makes only the tests with
 # `on_every_store`: tests/unit/vectors/test_stores.py and test_pgvector_indexes.py have what is particular to them.
-KINDS = ("memory", "chroma", "chroma in process", "pgvector")
+KINDS = ("memory", "shared", "chroma", "chroma in process", "pgvector")
 OTHERS = ("several", "indexed pgvector")
 CLOUD_PARAM = pytest.param("chroma-cloud", marks=pytest.mark.slow)
 
@@ -40,6 +41,11 @@ on_every_store = pytest.mark.parametrize("store", [*KINDS, *OTHERS, CLOUD_PARAM]
 def store(request: pytest.FixtureRequest) -> Iterator[VectorStore]:
     if request.param == "memory":
         yield InMemoryVectors()
+        return
+    if request.param == "shared":
+        end = share(InMemoryVectors(), request.getfixturevalue("tmp_path"))
+        yield StoreElsewhere(request.getfixturevalue("tmp_path"))
+        end()
         return
     if request.param == "several":
         yield VectorStores({"chroma": InMemoryVectors(), "pgvector": InMemoryVectors()}, ("chroma",))

@@ -74,6 +74,10 @@ class EmbeddedStack(PortServer):
         """What it has printed since it was made."""
         return self.log.read_text() if self.log.exists() else ""
 
+    @property
+    def worker_log(self) -> Path:
+        return self.data / "logs" / ("memorybase.log" if self.one_process else "worker.log")
+
     def child(self, name: str) -> int:
         return int((self.data / "run" / f"{name}.pid").read_text())
 

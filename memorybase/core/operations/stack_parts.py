@@ -100,7 +100,7 @@ def part_views(services: Services, *, seconds: float = ANSWER_SECONDS, fresh: fl
 def command_for(settings: Settings, name: str) -> str:
     """The command to run on the host when the part is down."""
     if is_embedded(settings):
-        return f"memorybase up{' --one-process' if settings.one_process else ''}{_data_dir(settings)}"
+        return f"{settings.up_command}{_data_dir(settings)}"
     return {"worker": "celery -A worker.app worker", "sweeper": "memorybase sweep"}.get(name, doctor_command(settings))
 
 

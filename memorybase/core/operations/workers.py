@@ -78,8 +78,12 @@ def _view(worker: Heartbeat, fresh: datetime, held: Mapping[str, heartbeats.Held
 def request_drain(services: Services, name: str) -> str:
     """Ask the worker with this name, or a part of it that no other has, to end its jobs and stop; its whole name.
 
-    It reads the request with its next heartbeat. Raises NotFound, and InvalidRequest if several workers match.
+    It reads the request with its next heartbeat. Raises NotFound, and InvalidRequest if several workers match, or in
+    one process.
     """
+    if services.settings.one_process:
+        text = "The worker is in the process that serves the API, which would stop too. Stop that: its jobs end first."
+        raise errors.InvalidRequest(text)
     with services.database.transaction() as db:
         now = clock.now(db)
         fresh = now - timedelta(seconds=deadlines.HEARTBEAT_STALE_SECONDS)

@@ -127,16 +127,3 @@ class InProcessChroma(ChromaStore):
 
     def _checking(self) -> ChromaStore:
         return self
-
-
-class ElsewhereChroma(ChromaStore):
-    """The collections of a stack that is one process, for other processes: they cannot be reached."""
-
-    def __init__(self) -> None:
-        super().__init__("", timeout_seconds=0)
-
-    def _connect(self) -> ServerAPI:
-        raise VectorStoreUnavailable(
-            "A stack of one process has the vectors to itself. Stop it and start `memorybase up` for this command",
-            operation="open",
-        )

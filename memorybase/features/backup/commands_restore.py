@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memorybase.cli.options import DataDirOption, plural, stored_settings
+from memorybase.cli.options import DataDirOption, plural, services_in_use
 from memorybase.cli.reconcile import describe_comparison
 from memorybase.core import errors
 
@@ -62,27 +62,28 @@ def restore(
 
 def _repair(data_dir: Path | None, *, apply: bool, finish: bool) -> None:
     """Make the vector store follow SQL; with `finish`, wait until it does."""
-    from memorybase import wiring
-    from memorybase.core import telemetry
+    with services_in_use(data_dir) as services:
+        left = _repaired(services, apply=apply)
+        if left and not apply:
+            typer.echo("Nothing was changed. Run it again with --apply.")
+        if left:
+            raise typer.Exit(1)
+        if finish:
+            _await_builds(services)
+            shutil.rmtree(services.settings.restored_dir)
+
+
+def _repaired(services: Services, *, apply: bool) -> int:
+    """Do it, or say what would be done. Returns how much is left."""
     from memorybase.core.queries import memory_bases
 
-    settings = stored_settings(data_dir)
-    telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))
-    services = wiring.build(settings)
     left = _collections(services, apply=apply)
     collections = [each for hooks in services.hooks for each in hooks.collections]
     with services.database.reading() as db:
         base_ids = memory_bases.active_base_ids(db)
         entries = [(each, entry) for each in collections for entry in each.living(db)]
     left += sum([_memory_base(services, base_id, apply=apply) for base_id in base_ids])
-    left += sum([_knowledge_base(services, each, entry, apply=apply) for each, entry in entries])
-    if left and not apply:
-        typer.echo("Nothing was changed. Run it again with --apply.")
-    if left:
-        raise typer.Exit(1)
-    if finish:
-        _await_builds(services)
-        shutil.rmtree(settings.restored_dir)
+    return left + sum([_knowledge_base(services, each, entry, apply=apply) for each, entry in entries])
 
 
 def _await_builds(services: Services) -> None:

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from sqlalchemy import make_url
 
-from memorybase import __version__, wiring
+from memorybase import __version__
+from memorybase.cli.options import services_in_use
 from memorybase.core import errors, file_lock
 from memorybase.core.database import migrate, sqlite_copy
 from memorybase.core.database.engine import Database
@@ -130,7 +131,7 @@ def _fill(
     else:
         left_out["api_key"] = "it is in MEMORYBASE_API_KEY; the database has its SHA-256 only"
     _copy_folder(added_models.folder_of(settings), folder / "models" / "known")
-    count = _save_vectors(data, settings, folder / saved.FOLDER, left_out, on_progress, wanted=vectors)
+    count = _save_vectors(data, folder / saved.FOLDER, left_out, on_progress, wanted=vectors)
     return Manifest(
         version=__version__,
         schema=schema,
@@ -207,7 +208,6 @@ def _is_scratch(name: str) -> bool:
 
 def _save_vectors(
     data: DataDir,
-    settings: Settings,
     folder: Path,
     left_out: dict[str, str],
     on_progress: OnProgress,
@@ -217,15 +217,9 @@ def _save_vectors(
     if not wanted:
         left_out["vectors"] = "left out by request"
         return None
-    if settings.vector_store == "chroma" and data.running() is None:
-        left_out["vectors"] = "the stack was not running"
-        return None
     folder.mkdir()
-    services = wiring.build(settings)
-    try:
+    with services_in_use(data.path) as services:
         found = saved_vectors.save_all(services, folder, lambda count: on_progress("saving vectors", count, None))
-    finally:
-        wiring.close(services)
     if found.unread:
         left_out["vectors"] = f"{found.unread} collections could not be read"
     return found.vectors

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
 from uuid import UUID
@@ -15,7 +16,7 @@ from harness.acts import filled
 from harness.world import World
 from typer.testing import CliRunner, Result
 
-from memorybase import cli, wiring
+from memorybase import cli
 from memorybase.cli import reconcile as reconcile_cli
 from memorybase.core.memory_bases import reconcile, regenerate
 from memorybase.core.memory_bases.deep_check import DeepResult, check_memory_base
@@ -31,8 +32,7 @@ MESSAGES = 1_100  # Chroma writes the index to files after the first thousand
 
 
 def run(world: World, monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:
-    monkeypatch.setattr(wiring, "build", lambda *_args, **_options: world.services)
-    monkeypatch.setattr(reconcile_cli, "stored_settings", lambda _path: world.services.settings)
+    monkeypatch.setattr(reconcile_cli, "services_in_use", lambda _path: nullcontext(world.services))
     return CliRunner().invoke(cli.app, ["reconcile", "--deep", *words])
 
 

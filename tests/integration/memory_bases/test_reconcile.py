@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -14,7 +15,7 @@ from harness.clients import client_of
 from harness.world import World
 from typer.testing import CliRunner, Result
 
-from memorybase import cli, wiring
+from memorybase import cli
 from memorybase.cli import command
 from memorybase.cli import reconcile as reconcile_cli
 from memorybase.core import errors
@@ -292,8 +293,7 @@ class TestOrphans:
 
 
 def run(world: World, monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:
-    monkeypatch.setattr(wiring, "build", lambda *_args, **_options: world.services)
-    monkeypatch.setattr(reconcile_cli, "stored_settings", lambda _path: world.services.settings)
+    monkeypatch.setattr(reconcile_cli, "services_in_use", lambda _path: nullcontext(world.services))
     return CliRunner().invoke(cli.app, ["reconcile", *words])
 
 

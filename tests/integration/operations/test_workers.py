@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -78,3 +79,12 @@ def test_a_worker_reads_the_request_with_its_next_heartbeat_once(world: World) -
     thread.stop()
     assert len(calls) == 1
     assert workers.find_worker(world.services, "host:a:1:1") is None
+
+
+def test_in_one_process_the_worker_cannot_be_stopped_alone(world: World) -> None:
+    heartbeats.beat(world.services, "host:a:1:1", "worker")
+    services = replace(world.services, settings=world.services.settings.model_copy(update={"one_process": True}))
+    with pytest.raises(errors.InvalidRequest, match="the API, which would stop too"):
+        workers.request_drain(services, "host:a:1:1")
+    (worker,) = workers.list_workers(services).items
+    assert worker.state is WorkerState.RUNNING

@@ -26,6 +26,7 @@ from memorybase.cli.demo import MARKER, _fresh
 from memorybase.cli.search import TURN_CHARS, table_of, table_of_facts
 from memorybase.core import errors
 from memorybase.core.settings import Settings
+from memorybase.stack import redis_server
 from memorybase.stack import run as stack_run
 from memorybase.stack.state import DataDir, RunningStack
 
@@ -310,11 +311,31 @@ class TestDoctor:
         assert "is not supported" in lines[0]
         assert lines[2].startswith(f"No stack is running in {tmp_path}. Start it with: memorybase up")
 
+    def test_without_redis_it_offers_one_process_which_needs_none(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(redis_server, "_candidates", list)
+        asked = ["doctor", "--data-dir", str(tmp_path)]
+        assert "or memorybase up --one-process, which needs none" in CliRunner().invoke(cli.app, asked).stdout
+        monkeypatch.setenv("MEMORYBASE_ONE_PROCESS", "true")
+        (line,) = CliRunner().invoke(cli.app, asked).stdout.splitlines()
+        assert f"Start it with: memorybase up --one-process --data-dir {tmp_path}" in line
+
     def test_with_services_elsewhere_it_checks_each(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("MEMORYBASE_REDIS_URL", "redis://127.0.0.1:1/0")
         monkeypatch.setattr(doctor, "checks_of", lambda _: list(doctor.CHECKS[:1]))
         result = CliRunner().invoke(cli.app, ["doctor", "--data-dir", str(tmp_path)])
         assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "all 1 checks passed")
+
+    def test_of_one_process_no_check_and_no_fix_names_a_part_that_it_lacks(self, tmp_path: Path) -> None:
+        settings = Settings(one_process=True, data_dir=tmp_path)
+        checks = doctor.checks_of(settings)
+        names = [check.name for check in checks]
+        assert not {"redis", "redis-server", "queue"} & set(names)
+        assert names.index("database") < names.index("chroma") < names.index("embedding model")
+        fixes = {check.name: check.fix(doctor.DoctorContext(settings, None)) for check in checks}
+        assert {fixes[name] for name in ("chroma", "worker", "sweeper")} == {"memorybase up --one-process"}
+        assert fixes["jobs"] == f"read {tmp_path / 'logs' / 'memorybase.log'}"
 
     def test_it_names_the_settings_that_were_changed_and_no_secret(self, monkeypatch: pytest.MonkeyPatch) -> None:
         (check,) = [each for each in doctor.CHECKS if each.name == "settings"]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import httpx
+from memorybase_client.local_stack import LocalStack
 
+from memorybase.one_process import OneProcess
 from memorybase.stack import run
 from memorybase.stack.watch import failing_parts
 
@@ -33,13 +36,19 @@ def not_ready(*failing: str, reason: str | None = None) -> httpx.Response:
 READY = httpx.Response(200, json={"status": "ready"})
 
 
-def printed(monkeypatch: Any, answers: list[httpx.Response], *ending: str) -> list[str]:
-    """The lines of `up` while readiness gives these answers, one after the other."""
+def answering(monkeypatch: Any, answers: list[httpx.Response]) -> Iterator[httpx.Response]:
+    """Let readiness give these answers, one after the other; what is left of them."""
     sent = iter(answers)
     monkeypatch.setattr(
         run.httpx, "AsyncClient", lambda **_: ASYNC_CLIENT(transport=httpx.MockTransport(lambda _: next(sent)))
     )
     monkeypatch.setattr(run.asyncio, "sleep", _at_once)
+    return sent
+
+
+def printed(monkeypatch: Any, answers: list[httpx.Response], *ending: str) -> list[str]:
+    """The lines of `up` while readiness gives these answers, one after the other."""
+    sent = answering(monkeypatch, answers)
     lines: list[str] = []
     plan: Any = SimpleNamespace(
         health_url=f"{URL}/health/ready", stack=SimpleNamespace(url=URL), data=SimpleNamespace(logs="logs")
@@ -71,6 +80,22 @@ def test_a_failed_preparation_is_said_once_with_its_reason(monkeypatch: Any) -> 
     reported = printed(monkeypatch, [waits, fails, fails, waits, fails, READY])
     assert reported == [
         "preparing the embedding model",
+        f"not ready: {FAILED.rstrip('.')}; captures are accepted at {URL}",
+    ]
+
+
+def test_one_process_says_each_once_too(monkeypatch: Any) -> None:
+    waits, fails = not_ready("worker", "model", reason=PREPARING), not_ready("model", reason=FAILED)
+    sent = answering(monkeypatch, [waits, fails, waits, fails, not_ready("sweeper"), READY])
+    lines: list[str] = []
+    unused: Any = None
+    process = OneProcess(unused, unused, unused, lines.append, unused)
+    monkeypatch.setattr(process, "_tell_clients", lambda _: lines.append("told"))
+    asyncio.run(process._until_ready(LocalStack(URL, "key", "data")))
+    assert next(sent, None) is None
+    assert lines == [
+        "told",
+        f"preparing the embedding model; captures are accepted at {URL}",
         f"not ready: {FAILED.rstrip('.')}; captures are accepted at {URL}",
     ]
 

@@ -7,7 +7,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from harness.world import World, build_world
 from typer.testing import CliRunner, Result
 
-from memorybase import cli, wiring
+from memorybase import cli
 from memorybase.cli import doctor
 from memorybase.cli.doctor import DoctorContext
 from memorybase.core import errors
@@ -374,8 +374,7 @@ def put_back(world: World, base: UUID, records: dict[str, VectorRecord]) -> None
 
 
 def run(world: World, monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:
-    monkeypatch.setattr(wiring, "build", lambda *_args, **_options: world.services)
-    monkeypatch.setattr(restore_cli, "stored_settings", lambda _path: world.services.settings)
+    monkeypatch.setattr(restore_cli, "services_in_use", lambda _path: nullcontext(world.services))
     return CliRunner().invoke(cli.app, ["restore", *words])
 
 
