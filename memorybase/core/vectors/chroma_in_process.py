@@ -14,6 +14,7 @@ import psutil
 from memorybase.core.errors import VectorRejected, VectorStoreUnavailable
 from memorybase.core.foreground import Foreground
 from memorybase.core.vectors.chroma import ChromaStore, error_of, load_client
+from memorybase.core.vectors.chroma_database import write_ahead
 
 if TYPE_CHECKING:
     from chromadb.api import ServerAPI
@@ -37,6 +38,7 @@ class InProcessChroma(ChromaStore):
     def __init__(self, directory: Path, foreground: Foreground) -> None:
         super().__init__("", timeout_seconds=0)
         self._directory, self._foreground = directory, foreground
+        self._was_open = False
         self._idle = threading.Condition()
         self._calls = 0
         self._is_closing = False
@@ -111,7 +113,9 @@ class InProcessChroma(ChromaStore):
             persist_directory=str(self._directory),
             anonymized_telemetry=False,
         )
-        self._directory.mkdir(parents=True, exist_ok=True)
+        if not self._was_open:
+            write_ahead(self._directory)
+            self._was_open = True
         api = System(settings).instance(RustBindingsAPI)
         try:
             api.start()
