@@ -30,13 +30,13 @@ def rate(messages: int, seconds: float) -> float:
     return round(messages / seconds, 1)
 
 
-def share_of_limit(pairs: Sequence[tuple[float, float]]) -> Figures:
-    """What was reached and what the limit is, from rates measured in turns; the share is the median of the pairs', so
-    that a neighbour's noise has to hit both sides of most pairs to move it."""
+def share_of_limit(pairs: Sequence[tuple[float, float]], limit: str = "limit") -> Figures:
+    """What was reached and the limit, or what else it is compared with, from rates measured in turns; the share is the
+    median of the pairs', so that a neighbour's noise has to hit both sides of most pairs to move it."""
     return {
         "messages_per_second": round(statistics.median(ours for ours, _ in pairs), 1),
-        "limit_per_second": round(statistics.median(limit for _, limit in pairs), 1),
-        "share_of_limit": round(statistics.median(ours / limit for ours, limit in pairs), 3),
+        f"{limit}_per_second": round(statistics.median(theirs for _, theirs in pairs), 1),
+        f"share_of_{limit}": round(statistics.median(ours / theirs for ours, theirs in pairs), 3),
         "pairs": [list(pair) for pair in pairs],
     }
 

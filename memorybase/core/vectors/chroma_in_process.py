@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from chromadb.api import ServerAPI
 
 CLOSE_SECONDS, CLOSE_POLL_SECONDS = 5.0, 0.02
-# Chroma keeps the interpreter while it writes, and requests wait: for its commit, which takes longest, and for each
-# record. With 20 records half of the captures beside ingestion take as long, but the slowest twice as long.
-WRITE_BATCH = 50
+# Chroma keeps the interpreter while it writes, and requests wait: for its commit and for each record. With 50 records
+# they wait twice as long, and Chroma's part of ingestion takes a tenth less.
+WRITE_BATCH = 25
 GAP_SECONDS = 1.0  # that a write waits at most until no request is in progress
 
 
