@@ -22,6 +22,7 @@ from pathlib import Path
 from ingesting import footprint, growing, latency, throughput
 from ingesting.about import about
 from ingesting.figures import Figures, table
+from ingesting.kills import kills
 from ingesting.peers import Peers
 from ingesting.plotting import plot
 from ingesting.target import Target, running_stack
@@ -32,7 +33,7 @@ from memorybase.core.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 ON_THE_STACK = ("startup", "bulk", "tens", "small", "capture", "searchable", "search", "chroma", "rest", "memory")
-ALONE = ("growth", "postgresql")
+ALONE = ("growth", "postgresql", "kills")
 SECTIONS = (*ON_THE_STACK, *ALONE)
 
 Section = Callable[[Target], Figures]
@@ -76,6 +77,7 @@ def parser() -> argparse.ArgumentParser:
         "--one-process", action="store_true", help="measure `memorybase up --one-process` too, in turns with the stack"
     )
     arguments.add_argument("--growth", type=int, default=10_000, help="messages of the sections growth and chroma")
+    arguments.add_argument("--kills", type=int, default=5, help="kills of one process and of each peer")
     arguments.add_argument("--peers", type=Path, default=ROOT / ".venv-peers", help="the peers' virtual environment")
     arguments.add_argument("--json", type=Path)
     arguments.add_argument("--plot", type=Path, help="needs matplotlib")
@@ -134,6 +136,8 @@ def measure_all(chosen: argparse.Namespace, corpus: Corpus, report: dict[str, Fi
             for name in wanted:
                 measure(report, name, partial(functions[name], target))
         report["about"]["peers"] = peers.versions
+    if "kills" in chosen.only:
+        measure(report, "kills", lambda: kills(corpus, peers, times=chosen.kills))
     if "growth" in chosen.only:
         measure(report, "growth", lambda: growing.own_part(corpus, messages=chosen.growth))
     if "postgresql" in chosen.only:
