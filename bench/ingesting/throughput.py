@@ -101,7 +101,7 @@ def beside_others(
                 of_one.append((_reached(one, texts, shape), pairs[-1][0]))
     finally:
         limit.close()
-    figures = {"messages": whole * repeat, "calls_of": shape.threshold} | share_of_limit(pairs)
+    figures: Figures = {"messages": whole * repeat, "calls_of": shape.threshold} | share_of_limit(pairs)
     if of_one:
         figures["one_process"] = share_of_limit(of_one, "stack")
     measured = peers.measure(shape.name, slices[0], shape.call)
