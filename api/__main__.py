@@ -5,10 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-import pydantic
-
-from api import server
-from memorybase.core.settings import describe_settings
+from memorybase.core import collector
 
 
 def main() -> None:
@@ -17,6 +14,11 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8000, help="port to listen on (default: %(default)s)")
     parser.add_argument("--root-path", default="", help="path prefix that a reverse proxy removes, such as /memory")
     options = parser.parse_args()
+    with collector.spared():
+        import pydantic
+
+        from api import server
+        from memorybase.core.settings import describe_settings
     try:
         server.serve(options.host, options.port, options.root_path)
     except pydantic.ValidationError as error:

@@ -12,7 +12,6 @@ from typing import Any
 from anyio import to_thread
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
-from fastapi.routing import APIRoute
 from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
@@ -29,7 +28,7 @@ from api.proxy_user import ProxyUser
 from api.request_metrics import RequestMetrics
 from api.routes import OF_FEATURES, ROUTERS
 from memorybase import __version__
-from memorybase.core import errors, telemetry, tracing
+from memorybase.core import collector, errors, telemetry, tracing
 from memorybase.core.foreground import Foreground
 from memorybase.core.operations import embedding_usage, exposition
 from memorybase.core.services import Services
@@ -62,12 +61,10 @@ def create_app(services: Services | None = None, *, monotonic: Callable[[], floa
             *({"name": each.tag, "description": each.description} for each in OF_FEATURES if each.tag),
         ],
         lifespan=_lifespan,
-        generate_unique_id_function=_operation_id,
         # FastAPI's pages load scripts from a CDN.
         docs_url=None,
         redoc_url=None,
         openapi_url=f"{PREFIX}/openapi.json",
-        strict_content_type=False,
     )
     app.state.settings = settings
     app.state.services = services
@@ -78,12 +75,11 @@ def create_app(services: Services | None = None, *, monotonic: Callable[[], floa
     app.state.watched = {}  # api.waiting.polls_of
     app.state.exposition = exposition.Exposition()
     failures.install(app)
-    for router in ROUTERS:
-        app.include_router(router, prefix=PREFIX)
-        app.include_router(router, include_in_schema=False)
+    for router in ROUTERS:  # not include_router, which builds each route once more and matches each request twice
+        app.router.routes += router.routes
     if settings.mcp:
         mcp.mount(app)
-    app.include_router(docs_page.router)
+    app.router.routes += docs_page.router.routes
     _surround(app, settings)
     return app
 
@@ -151,8 +147,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         if not app.state.connections_bounded:
             log.warning("connections_unbounded", reason="not started with python -m api")
         app.state.services = wiring.build(app.state.settings, role="api")
-        build_routes(app)
-        wiring.freeze_loaded_objects()
+        collector.spare_loaded()
     app.state.services.embedders.prepare()
     _share_the_interpreter(app)
     async with mcp.running(app):
@@ -164,21 +159,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.services.database.dispose()
 
 
-def build_routes(app: FastAPI) -> None:
-    """FastAPI builds each route on its first match. Build all now: together they would delay the first requests by
-    half a second."""
-    nowhere = {"type": "http", "method": "GET", "path": "/\0", "root_path": "", "headers": []}
-    for route in app.routes:
-        route.matches(nowhere)
-
-
 def _share_the_interpreter(app: FastAPI) -> None:
     """One thread per admitted request, and a shorter switch interval: a capture needs the GIL about fifty times, and
     would wait behind a search each time."""
     threads = to_thread.current_default_thread_limiter()
     threads.total_tokens = max(threads.total_tokens, admission_of(app).threads + OTHER_THREADS)
     sys.setswitchinterval(SWITCH_SECONDS)
-
-
-def _operation_id(route: APIRoute) -> str:
-    return route.name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from typing import Annotated, Any, get_origin
 from uuid import UUID
@@ -18,6 +19,7 @@ from api import calls, idempotency, key_limits
 from api.admission import Bulkhead, Work, admission_of
 from api.key_limits import Rule
 from api.limits import Gate
+from api.locations import PREFIX
 from api.middleware import path_text
 from api.operations import Policy, policy_of
 from api.schemas import ERRORS, Identifier, SentUuid, Stored
@@ -38,7 +40,12 @@ HEADER = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="ApiKey", 
 
 class CheckedRoute(APIRoute):
     """Refuses unknown query parameters, and repeated ones that take one value: neither a misspelt filter nor one that
-    another replaces may widen a request."""
+    another replaces may widen a request. It answers below PREFIX, and without it."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        options |= {"generate_unique_id_function": _operation_id, "strict_content_type": False}
+        super().__init__(PREFIX + path, endpoint, **options)
+        self.path_regex = re.compile(self.path_regex.pattern.replace(f"^{PREFIX}", f"^(?:{PREFIX})?", 1))
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
@@ -51,6 +58,10 @@ class CheckedRoute(APIRoute):
             return await handler(request)
 
         return checked
+
+
+def _operation_id(route: APIRoute) -> str:
+    return route.name
 
 
 def check_query(request: Request, known: Sequence[str], lists: Collection[str] = ()) -> None:

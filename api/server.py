@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import sys
 from types import FrameType
 from typing import cast
@@ -19,7 +18,7 @@ from api.connections import Connections
 from api.file_limit import raise_file_limit
 from api.http_protocol import BoundedHttp
 from api.limits import site_of
-from memorybase.core import telemetry
+from memorybase.core import collector, telemetry
 from memorybase.core.settings import Settings
 from memorybase.core.telemetry import get_logger
 
@@ -30,7 +29,6 @@ MAX_CONNECTIONS_PER_ADDRESS = 1_024  # trusted proxies have no separate bound
 KEEP_ALIVE_SECONDS = 620  # of an idle connection; proxies must close theirs before, Google's do after 600
 # Without this, stopping would wait for clients to close their event streams.
 STOP_SECONDS = 3
-COLLECT_AFTER = 10_000  # objects
 TICK_SECONDS = 1.0  # between two looks at the time, for the header `Date`
 EXIT_STARTUP = 3  # uvicorn's own
 
@@ -49,7 +47,7 @@ def serve_app(app: FastAPI, host: str, port: int, root_path: str = "", *, has_ow
     """Serve it until SIGTERM or SIGINT. Returns whether it has started. Without an own log of the server, its lines go
     where all others go."""
     app.state.connections_bounded = True
-    collect_less_often()
+    collector.spare_loaded()
     config = uvicorn.Config(
         app,
         host=host,
@@ -88,12 +86,6 @@ class Server(uvicorn.Server):
         cast("FastAPI", self.config.app).state.ending = True
         if self._stop is not None:
             self._loop.call_soon_threadsafe(self._stop.set)
-
-
-def collect_less_often() -> None:
-    """Let the garbage collector run less often: the thousands of objects that a request makes are freed without it.
-    What is loaded is excluded once all of it is: `wiring.freeze_loaded_objects`."""
-    gc.set_threshold(COLLECT_AFTER, 20, 20)
 
 
 def bounded_protocol(app: FastAPI, files: int) -> type[BoundedHttp]:

@@ -1,6 +1,6 @@
 """Measures the speed of capture, ingestion and search on this machine, compared with the usual alternatives.
 
-    python bench/ingest.py [DATA] [--only bulk,tens,...] [--sizes 1000,20000] [--json FILE] [--plot FILE]
+    python bench/ingest.py [DATA] [--only bulk,tens,...] [--sizes 1000,20000] [--one-process] [--json FILE]
 
 It captures the turns of a file in LoCoMo's format (or generated texts of the same length) through its own embedded
 stack over HTTP. In the same run LangChain's index() and mem0's add(infer=False), both with Chroma, get the same
@@ -14,6 +14,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +22,7 @@ from pathlib import Path
 from ingesting import footprint, growing, latency, throughput
 from ingesting.about import about
 from ingesting.figures import Figures, table
+from ingesting.kills import kills
 from ingesting.peers import Peers
 from ingesting.plotting import plot
 from ingesting.target import Target, running_stack
@@ -30,8 +32,8 @@ from memorybase.core import telemetry
 from memorybase.core.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
-ON_THE_STACK = ("startup", "bulk", "tens", "small", "capture", "searchable", "search", "chroma", "memory")
-ALONE = ("growth", "postgresql")
+ON_THE_STACK = ("startup", "bulk", "tens", "small", "capture", "searchable", "search", "chroma", "rest", "memory")
+ALONE = ("growth", "postgresql", "kills")
 SECTIONS = (*ON_THE_STACK, *ALONE)
 
 Section = Callable[[Target], Figures]
@@ -71,28 +73,36 @@ def parser() -> argparse.ArgumentParser:
         help="messages in the store while search is measured; all are captured and embedded, so 100000 takes minutes",
     )
     arguments.add_argument("--searches", type=int, default=200, help="searches at each size")
+    arguments.add_argument(
+        "--one-process", action="store_true", help="measure `memorybase up --one-process` too, in turns with the stack"
+    )
     arguments.add_argument("--growth", type=int, default=10_000, help="messages of the sections growth and chroma")
+    arguments.add_argument("--kills", type=int, default=5, help="kills of one process and of each peer")
     arguments.add_argument("--peers", type=Path, default=ROOT / ".venv-peers", help="the peers' virtual environment")
     arguments.add_argument("--json", type=Path)
     arguments.add_argument("--plot", type=Path, help="needs matplotlib")
     return arguments
 
 
-def on_the_stack(chosen: argparse.Namespace, corpus: Corpus, peers: Peers) -> Mapping[str, Section]:
+def on_the_stack(chosen: argparse.Namespace, corpus: Corpus, peers: Peers, one: Target | None) -> Mapping[str, Section]:
+    def both(section: Section) -> Section:
+        return lambda target: section(target) | ({} if one is None else {"one_process": section(one)})
+
     return {
-        "startup": footprint.startup,
+        "startup": both(footprint.startup),
         "bulk": lambda target: throughput.beside_others(
-            target, corpus, peers, throughput.BULK, messages=chosen.messages, repeat=chosen.repeat
+            target, one, corpus, peers, throughput.BULK, messages=chosen.messages, repeat=chosen.repeat
         ),
         "tens": lambda target: throughput.beside_others(
-            target, corpus, peers, throughput.TENS, messages=chosen.tens, repeat=chosen.repeat
+            target, one, corpus, peers, throughput.TENS, messages=chosen.tens, repeat=chosen.repeat
         ),
-        "small": lambda target: throughput.small_runs(target, corpus),
-        "capture": lambda target: latency.capture(target, corpus),
-        "searchable": lambda target: latency.searchable(target, corpus),
-        "search": lambda target: latency.search(target, corpus, sizes=chosen.sizes, number=chosen.searches),
+        "small": both(lambda target: throughput.small_runs(target, corpus)),
+        "capture": both(lambda target: latency.capture(target, corpus)),
+        "searchable": both(lambda target: latency.searchable(target, corpus)),
+        "search": both(lambda target: latency.search(target, corpus, sizes=chosen.sizes, number=chosen.searches)),
         "chroma": lambda target: growing.chroma_part(target, messages=chosen.growth),
-        "memory": footprint.memory,
+        "rest": both(lambda target: footprint.at_rest(target, corpus)),
+        "memory": both(footprint.memory),
     }
 
 
@@ -119,11 +129,15 @@ def measure_all(chosen: argparse.Namespace, corpus: Corpus, report: dict[str, Fi
         print(f"no peers in {chosen.peers}, so they are skipped; `make bench-peers` installs them")
     wanted = [name for name in ON_THE_STACK if name in chosen.only]
     if wanted:
-        functions = on_the_stack(chosen, corpus, peers)
-        with running_stack() as target:
+        with ExitStack() as running:
+            one = running.enter_context(running_stack(one_process=True)) if chosen.one_process else None
+            target = running.enter_context(running_stack())
+            functions = on_the_stack(chosen, corpus, peers, one)
             for name in wanted:
                 measure(report, name, partial(functions[name], target))
         report["about"]["peers"] = peers.versions
+    if "kills" in chosen.only:
+        measure(report, "kills", lambda: kills(corpus, peers, times=chosen.kills))
     if "growth" in chosen.only:
         measure(report, "growth", lambda: growing.own_part(corpus, messages=chosen.growth))
     if "postgresql" in chosen.only:

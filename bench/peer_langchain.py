@@ -18,7 +18,7 @@ class Indexed:
         from langchain_chroma import Chroma
         from langchain_classic.indexes import SQLRecordManager
 
-        directory.mkdir()
+        directory.mkdir(exist_ok=True)
         self._chroma = Chroma(directory.name + "-messages", embeddings, persist_directory=str(directory / "chroma"))
         self._records = SQLRecordManager(directory.name, db_url=f"sqlite:///{directory / 'records.db'}")
         self._records.create_schema()
@@ -32,6 +32,12 @@ class Indexed:
 
     def count(self) -> int:
         return len(self._chroma.get(include=[])["ids"])
+
+    def search(self, question: str) -> None:
+        self._chroma.similarity_search(question, k=10)
+
+    def texts(self) -> list[str]:
+        return list(self._chroma.get(include=["documents"])["documents"])
 
 
 def opener(model: str) -> Callable[[Path], Store]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from peering import Message, Store, serve
 
@@ -17,7 +16,7 @@ class Remembered:
     def __init__(self, directory: Path, model: str) -> None:
         from mem0 import Memory
 
-        directory.mkdir()
+        directory.mkdir(exist_ok=True)
         store = {"collection_name": "messages", "path": str(directory / "chroma")}
         self._memory = Memory.from_config(
             {
@@ -32,8 +31,14 @@ class Remembered:
         self._memory.add(list(messages), user_id="benchmark", infer=False)
 
     def count(self) -> int:
-        collection: Any = self._memory.vector_store.collection
-        return int(collection.count())
+        return len(self.texts())
+
+    def search(self, question: str) -> None:
+        self._memory.search(question, filters={"user_id": "benchmark"}, top_k=10)
+
+    def texts(self) -> list[str]:
+        found = self._memory.get_all(filters={"user_id": "benchmark"}, top_k=100_000)["results"]
+        return [each["memory"] for each in found]
 
 
 def opener(model: str) -> Callable[[Path], Store]:

@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING
 import httpx
 from memorybase_client import local_stack
 
-from memorybase.core import errors
+from memorybase.core import collector, errors
 from memorybase.core.settings import Settings, embedded
 from memorybase.stack.announce import local_of, note_for_clients, offer_sign_in, say_what_to_export, stay_noted
 from memorybase.stack.children import reachable
@@ -106,18 +106,18 @@ class OneProcess:
         self._report, self._log, self._note = report, log, note
 
     def run(self, host: str, port: int) -> None:
-        from api.app import build_routes, create_app, with_page
-        from api.file_limit import raise_file_limit
-        from api.server import serve_app
-        from memorybase import wiring
-        from memorybase.core.vectors.shared import share
-        from memorybase.core.vectors.stores import store_named
+        with collector.spared():
+            from api.app import create_app, with_page
+            from api.file_limit import raise_file_limit
+            from api.server import serve_app
+            from memorybase import wiring
+            from memorybase.core.vectors.shared import share
+            from memorybase.core.vectors.stores import store_named
 
         raise_file_limit()  # before Chroma reads it
         self._report(f"starting in {self._data.path}")
         services = self._services()
         app = with_page(create_app(services))
-        build_routes(app)
         local = local_of(self._stack.url, self._data, self._settings)
         end_sharing = share(store_named(services.vectors, "chroma"), self._data.run)
         worker, stop_sweeper = _start_worker(services), _start_sweeper(services, self._log)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -90,12 +89,6 @@ def close(services: Services) -> None:
         if close_adapter := getattr(adapter, "close", None):
             close_adapter()
     services.database.dispose()
-
-
-def freeze_loaded_objects() -> None:
-    """Exclude objects loaded at start from garbage collection: a full collection stops all threads for 100 ms."""
-    gc.collect()
-    gc.freeze()
 
 
 def redis_client(settings: Settings) -> redis.Redis:

@@ -20,8 +20,7 @@ from uuid import UUID, getnode, uuid4
 
 import psutil
 
-from memorybase import wiring
-from memorybase.core import deadlines, errors, telemetry
+from memorybase.core import collector, deadlines, errors, telemetry
 from memorybase.core.embedding import Embedder
 from memorybase.core.embedding.background import NICENESS
 from memorybase.core.extension import WorkerThread
@@ -244,7 +243,7 @@ def start(services: Services, *, stop: Callable[[], object] | None = None) -> Wo
     if stop is None:
         _lower_priority()
     _load_model(services)
-    wiring.freeze_loaded_objects()
+    collector.spare_loaded()
     log.info("worker_started", owner=owner, pid=os.getpid())
     return process
 

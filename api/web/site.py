@@ -68,9 +68,8 @@ def mount(app: FastAPI) -> None:
     for suffix, kind in KINDS.items():
         mimetypes.add_type(kind, suffix)
     site.mount("/static", StaticFiles(directory=STATIC, packages=packages))
-    site.include_router(sign_in.router)
-    for router in routers():
-        site.include_router(router)
+    for router in (sign_in.router, *routers()):
+        site.router.routes += router.routes
     site.add_exception_handler(errors.Unauthorized, visits.redirect_to_sign_in)
     site.add_exception_handler(errors.MemorybaseError, problems.error_page)
     site.add_exception_handler(RequestValidationError, problems.invalid_input)

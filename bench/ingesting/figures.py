@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -30,13 +31,13 @@ def rate(messages: int, seconds: float) -> float:
     return round(messages / seconds, 1)
 
 
-def share_of_limit(pairs: Sequence[tuple[float, float]]) -> Figures:
-    """What was reached and what the limit is, from rates measured in turns; the share is the median of the pairs', so
-    that a neighbour's noise has to hit both sides of most pairs to move it."""
+def share_of_limit(pairs: Sequence[tuple[float, float]], limit: str = "limit") -> Figures:
+    """What was reached and the limit, or what else it is compared with, from rates measured in turns; the share is the
+    median of the pairs', so that a neighbour's noise has to hit both sides of most pairs to move it."""
     return {
         "messages_per_second": round(statistics.median(ours for ours, _ in pairs), 1),
-        "limit_per_second": round(statistics.median(limit for _, limit in pairs), 1),
-        "share_of_limit": round(statistics.median(ours / limit for ours, limit in pairs), 3),
+        f"{limit}_per_second": round(statistics.median(theirs for _, theirs in pairs), 1),
+        f"share_of_{limit}": round(statistics.median(ours / theirs for ours, theirs in pairs), 3),
         "pairs": [list(pair) for pair in pairs],
     }
 
@@ -47,6 +48,22 @@ def compared(ours: float, peers: Mapping[str, Figures]) -> Figures:
         name: figures | {"memorybase_is_times_as_fast": round(ours / figures["messages_per_second"], 1)}
         for name, figures in peers.items()
     }
+
+
+def left(sent: Sequence[str], held: Sequence[str], acknowledged: int) -> Figures:
+    """What a store holds of the texts that were sent, all different, the first of which it acknowledged before it was
+    killed. The others were sent again."""
+    copies = Counter(held)
+    return {
+        "acknowledged": acknowledged,
+        "lost": sum(not copies[text] for text in sent[:acknowledged]),
+        "doubled": sum(max(0, copies[text] - 1) for text in sent),
+    }
+
+
+def after_kills(runs: Sequence[Figures]) -> Figures:
+    """The sums over all runs."""
+    return {"kills": len(runs)} | {name: sum(run[name] for run in runs) for name in ("acknowledged", "lost", "doubled")}
 
 
 def growth(seconds: Sequence[float], window: int = 3) -> float:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import random
+import signal
 import subprocess
+import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ingesting.figures import Figures, rate
+from ingesting.figures import Figures, after_kills, left, rate
 from memorybase.core.embedding.source import find_source
 from memorybase.core.errors import EnvironmentFailure
 
 SCRIPTS = Path(__file__).resolve().parents[1]
 LIMIT_SECONDS = 600.0
 WARM = 5  # messages before the clock starts
+QUESTIONS = [f"What was said about the harbour in week {number}?" for number in range(20)]
+KILLED_CALL = 10  # messages
 
 
 @dataclass(frozen=True)
@@ -50,19 +56,60 @@ class Peers:
         width = size or len(messages)
         calls = [messages[index : index + width] for index in range(0, len(messages), width)]
         warm = [{"role": "user", "content": f"warm {number}"} for number in range(WARM)]
-        answer = self._run(peer, {"model": str(self._model), "warm": warm, "work": {name: calls}})
+        answer = self._run(
+            peer, {"model": str(self._model), "warm": warm, "questions": QUESTIONS, "work": {name: calls}}
+        )
         done = answer["work"][name]
         self.versions |= answer["versions"]
         return {
             "messages": done["messages"],
             "stored": done["stored"],
             "messages_per_second": rate(done["messages"], done["seconds"]),
+            "search_p50_ms": done["search_ms"],
+            "most_rss_mb": answer["rss_mb"],
         }
 
-    def _run(self, peer: Peer, work: Mapping[str, object]) -> Figures:
+    def kill(self, texts: Sequence[str], times: int) -> dict[str, Figures]:
+        """What kills during calls of ten leave in each, after the call that was not acknowledged was repeated."""
+        found = {}
+        for peer in PEERS if self.installed else ():
+            dice = random.Random(23)
+            found[peer.name] = after_kills([self._killed(peer, texts, dice) for _ in range(times)])
+        return found
+
+    def _killed(self, peer: Peer, texts: Sequence[str], dice: random.Random) -> Figures:
+        calls = [
+            [{"role": "user", "content": text} for text in texts[index : index + KILLED_CALL]]
+            for index in range(0, len(texts), KILLED_CALL)
+        ]
+        with tempfile.TemporaryDirectory(prefix="memorybase-peer-") as directory:
+            work = {"model": str(self._model), "directory": directory}
+            acknowledged = self._until_killed(peer, work | {"calls": calls}, dice)
+            held: list[str] = self._run(peer, work | {"calls": calls[acknowledged:]})["texts"]
+        return left(texts, held, acknowledged * KILLED_CALL)
+
+    def _until_killed(self, peer: Peer, work: Mapping[str, object], dice: random.Random) -> int:
+        """The number of calls that it acknowledged before it was killed during the next."""
+        with subprocess.Popen(self._command(peer), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+            if child.stdin is None or child.stdout is None:
+                raise EnvironmentFailure(f"{peer.script} has no pipes")
+            child.stdin.write(json.dumps(work))
+            child.stdin.close()
+            child.stdout.readline()
+            began, calls = time.monotonic(), dice.randint(2, 6)
+            for _ in range(calls):
+                child.stdout.readline()
+            time.sleep(dice.random() * (time.monotonic() - began) / calls)
+            child.send_signal(signal.SIGKILL)
+            return 1 + calls + len(child.stdout.read().splitlines())
+
+    def _command(self, peer: Peer) -> list[str]:
         # -E: what leads Python to memorybase's packages must not lead the peers there.
+        return [str(self._python), "-E", str(SCRIPTS / peer.script)]
+
+    def _run(self, peer: Peer, work: Mapping[str, object]) -> Figures:
         done = subprocess.run(
-            [str(self._python), "-E", str(SCRIPTS / peer.script)],
+            self._command(peer),
             input=json.dumps(work),
             capture_output=True,
             text=True,

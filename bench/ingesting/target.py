@@ -30,6 +30,14 @@ class Target:
     started_at: float  # time.time() before the start
     ready_seconds: float
 
+    @property
+    def pid(self) -> int:
+        """Of the process that runs the others, or is all of the stack."""
+        running = self.data.running()
+        if running is None:
+            raise NotReady("The stack has ended.")
+        return running.pid
+
 
 @dataclass(frozen=True)
 class Base:
@@ -66,15 +74,23 @@ class Base:
 
 
 @contextmanager
-def running_stack(database_url: str = "") -> Iterator[Target]:
+def running_stack(database_url: str = "", *, one_process: bool = False) -> Iterator[Target]:
     """An embedded stack of its own in a temporary directory, with the settings that `memorybase up` has."""
-    with tempfile.TemporaryDirectory(prefix="memorybase-bench-") as directory:
-        data = DataDir(Path(directory))
-        started_at, began = time.time(), time.perf_counter()
-        with StackChild(data, lambda _: None, database_url=database_url) as stack:
-            ready = time.perf_counter() - began
-            with Client(stack.url, data.known_api_key(stack.settings) or "") as client:
-                yield Target(data, stack, client, started_at, ready)
+    with (
+        tempfile.TemporaryDirectory(prefix="memorybase-bench-") as directory,
+        started(DataDir(Path(directory)), database_url, one_process=one_process) as target,
+    ):
+        yield target
+
+
+@contextmanager
+def started(data: DataDir, database_url: str = "", *, one_process: bool = False) -> Iterator[Target]:
+    """An embedded stack in this directory."""
+    started_at, began = time.time(), time.perf_counter()
+    with StackChild(data, lambda _: None, database_url=database_url, one_process=one_process) as stack:
+        ready = time.perf_counter() - began
+        with Client(stack.url, data.known_api_key(stack.settings) or "") as client:
+            yield Target(data, stack, client, started_at, ready)
 
 
 def new_base(client: Client, name: str, *, threshold: int, auto_capture: bool = True) -> Base:

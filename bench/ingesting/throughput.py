@@ -80,12 +80,15 @@ def _record(base: UUID, session_id: str, seq: int, text: str, vector: NDArray[np
     return VectorRecord(chunk_id(base, message, 1, 0), vector, text, metadata)
 
 
-def beside_others(target: Target, corpus: Corpus, peers: Peers, shape: Shape, *, messages: int, repeat: int) -> Figures:
-    """Captured and ingested, beside the limit by turns, who is first changing each time, and beside the peers."""
+def beside_others(
+    target: Target, one: Target | None, corpus: Corpus, peers: Peers, shape: Shape, *, messages: int, repeat: int
+) -> Figures:
+    """Captured and ingested, beside the limit by turns, who is first changing each time, beside one process, and
+    beside the peers."""
     whole = max(1, messages // shape.threshold) * shape.threshold
     slices = [corpus.take(whole) for _ in range(repeat)]
     limit = Limit(target)
-    pairs = []
+    pairs, of_one = [], []
     try:
         for index, texts in enumerate(slices):
             if index % 2:
@@ -94,9 +97,13 @@ def beside_others(target: Target, corpus: Corpus, peers: Peers, shape: Shape, *,
             else:
                 reached = _reached(target, texts, shape)
                 pairs.append((reached, limit.rate(texts, shape.threshold)))
+            if one is not None:
+                of_one.append((_reached(one, texts, shape), pairs[-1][0]))
     finally:
         limit.close()
-    figures = {"messages": whole * repeat, "calls_of": shape.threshold} | share_of_limit(pairs)
+    figures: Figures = {"messages": whole * repeat, "calls_of": shape.threshold} | share_of_limit(pairs)
+    if of_one:
+        figures["one_process"] = share_of_limit(of_one, "stack")
     measured = peers.measure(shape.name, slices[0], shape.call)
     return figures | compared(figures["messages_per_second"], measured)
 

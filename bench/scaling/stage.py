@@ -19,8 +19,8 @@ from harness.doubles import InMemoryLocks, InMemoryQueue
 from harness.process import Server
 from ingesting.postgresql import DurablePostgres
 
-from api.server import collect_less_often
 from memorybase import wiring
+from memorybase.core import collector
 from memorybase.core.auth import api_keys
 from memorybase.core.database import migrate
 from memorybase.core.embedding import Embedders, chunking
@@ -142,8 +142,7 @@ def filled(
         if found.state != "ok" or not found.expected:
             raise AssertionError(f"the filled store is not consistent: {found}")
         stage.count_steps()
-        collect_less_often()
-        wiring.freeze_loaded_objects()
+        collector.spare_loaded()
         yield stage
 
 

@@ -23,10 +23,12 @@ STOP_SECONDS = 60.0
 class StackChild:
     """`memorybase up` on a free port: ready inside the `with` block, stopped after it. Use it in the main thread."""
 
-    def __init__(self, data: DataDir, report: Callable[[str], None], *, database_url: str = "") -> None:
+    def __init__(
+        self, data: DataDir, report: Callable[[str], None], *, database_url: str = "", one_process: bool = False
+    ) -> None:
         # Its own database or the caller's, but never the environment's, because this stack may be deleted. Its own
         # Chroma for the same reason. No web page, because nobody signs in to it.
-        own: dict[str, Any] = {"vector_store": "chroma", "pgvector_url": "", "one_process": False}
+        own: dict[str, Any] = {"vector_store": "chroma", "pgvector_url": "", "one_process": one_process}
         own |= {"database_read_url": "", "database_direct_url": ""}
         self.settings = embedded(data.path, database_url=database_url, web=False, **own)
         self.url = ""

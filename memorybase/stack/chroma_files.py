@@ -11,8 +11,8 @@ from pathlib import Path
 from uuid import UUID
 
 from memorybase.core import errors
+from memorybase.core.vectors.chroma_database import DATABASE
 
-DATABASE = "chroma.sqlite3"
 POSTPONED = "compact-at-start"  # a file in the directory
 # Chroma writes nothing meanwhile, and gives up after 5 s: 30 ms for each megabyte, on a busy machine.
 LIVE_BYTES = 128 * 1024 * 1024
@@ -55,6 +55,9 @@ def _compact(directory: Path) -> None:
             # Deleted texts stay in the full-text index until its segments are merged.
             db.execute("INSERT INTO embedding_fulltext_search (embedding_fulltext_search) VALUES ('optimize')")
             db.execute("VACUUM")
+            is_busy, *_ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if is_busy:
+                raise sqlite3.OperationalError("its write-ahead log is in use")
             used = {name for (name,) in db.execute("SELECT id FROM segments")}
     except sqlite3.Error as error:
         raise errors.EnvironmentFailure(f"Chroma's database was not compacted: {error}") from error

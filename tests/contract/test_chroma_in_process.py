@@ -15,6 +15,7 @@ from harness.process import running
 
 from memorybase.core.foreground import Foreground
 from memorybase.core.vectors.chroma import ChromaStore
+from memorybase.core.vectors.chroma_database import DATABASE
 from memorybase.core.vectors.chroma_in_process import WRITE_BATCH, InProcessChroma
 from memorybase.core.vectors.store import VectorRecord
 from memorybase.stack import chroma_files
@@ -97,3 +98,11 @@ def test_a_write_waits_for_a_gap_between_requests(directory: Path) -> None:
         store.upsert(ref, records(0, 2 * WRITE_BATCH + 1))
         assert len(waits) == 3
         assert store.count(ref) == 2 * WRITE_BATCH + 1
+
+
+def test_its_database_has_a_write_ahead_log_which_a_close_ends(store: InProcessChroma, directory: Path) -> None:
+    """Its size decides how long a request waits for a commit; files that are copied after a stop are whole."""
+    store.upsert(store.create_collection("the-collection", {}), records(0, 5))
+    assert (directory / f"{DATABASE}-wal").exists()
+    store.closed_during(lambda: None)
+    assert not (directory / f"{DATABASE}-wal").exists()

@@ -5,12 +5,13 @@ import sys
 from pathlib import Path
 
 from harness.process import PortServer
+from memorybase.core.vectors.chroma_database import write_ahead
 from memorybase.core.vectors.store import VectorStore
 from memorybase.stack.children import CHROMA, CHROMA_ENVIRONMENT
 
 
 class ChromaServer(PortServer):
-    """`chroma run`, its data in `<directory>/data`."""
+    """`chroma run` as the stack starts it, its data in `<directory>/data`."""
 
     name = "chroma"
 
@@ -28,6 +29,10 @@ class ChromaServer(PortServer):
 
     def environment(self) -> dict[str, str]:
         return {**super().environment(), **CHROMA_ENVIRONMENT, "ANONYMIZED_TELEMETRY": "False"}
+
+    def launch(self) -> None:
+        write_ahead(self.data)
+        super().launch()
 
     def answers(self) -> bool:
         connection = http.client.HTTPConnection(self.host, self.port, timeout=1)

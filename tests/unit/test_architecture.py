@@ -30,6 +30,7 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.core.cache",
         "memorybase.core.circuit",
         "memorybase.core.caveats",
+        "memorybase.core.collector",
         "memorybase.core.deadlines",
         "memorybase.core.described",
         "memorybase.core.errors",

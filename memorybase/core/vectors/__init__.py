@@ -2,7 +2,7 @@
 
     store             the VectorStore protocol, its records and hits
     chroma            the adapter for a Chroma server; the only import of chromadb
-    chroma_limits     limits of one request to Chroma
+    chroma_limits     limits of one request to Chroma; chroma_database: the file of one on this machine
     pgvector          the adapter for PostgreSQL, with the conditions of a query; pgvector_layout has its tables and
                       statements
     collection_names  names that are never used twice

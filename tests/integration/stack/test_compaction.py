@@ -19,6 +19,7 @@ from memorybase.core.database.engine import Database
 from memorybase.core.memory_bases.deletion import delete_memory_base
 from memorybase.core.queries import heartbeats, residues
 from memorybase.core.vectors.chroma import ChromaStore
+from memorybase.core.vectors.chroma_database import DATABASE
 from memorybase.core.vectors.store import CollectionRef, VectorRecord
 from memorybase.stack import chroma_files, compaction
 
@@ -66,6 +67,7 @@ def folders(data: Path) -> int:
 def test_deleted_bytes_leave_chroma(own_chroma: ChromaServer, filled: tuple[ChromaStore, CollectionRef]) -> None:
     store, ref = filled
     before = count(own_chroma.data)
+    assert (own_chroma.data / f"{DATABASE}-wal").exists()
     assert folders(own_chroma.data) == 2
     chroma_files.compact(own_chroma.data)
     assert folders(own_chroma.data) == 2, "a folder that was just written stays"
@@ -101,7 +103,7 @@ def test_a_large_database_is_compacted_before_chroma_starts(
 
 def test_a_locked_database_is_compacted_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chroma_files, "BUSY_SECONDS", 0.01)
-    with closing(sqlite3.connect(tmp_path / chroma_files.DATABASE, isolation_level=None)) as db:
+    with closing(sqlite3.connect(tmp_path / DATABASE, isolation_level=None)) as db:
         db.execute("CREATE TABLE segments (id)")
         db.execute("CREATE VIRTUAL TABLE embedding_fulltext_search USING fts5(text)")
         db.execute("BEGIN IMMEDIATE")
