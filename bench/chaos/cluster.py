@@ -105,7 +105,7 @@ class Plan:
     flows: int = 2
     apis: int = 1
     one_process: bool = False  # all parts are one; on SQLite, with Chroma
-    kills: int = 0  # nothing but so many kills, of any process; the plan's time does not count
+    kills: int = 0  # nothing but so many kills, of any process
     network: bool = False  # every process in a network namespace of its own
     messages_per_second: float = 50.0  # what the clients together aim at
     fault_every_seconds: float = 1.8  # on average

@@ -43,8 +43,8 @@ SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_p
     AND (query LIKE '%INTO memorybase_vectors.collection_%' OR query LIKE '%USING hnsw%')
 """
 STOP_SECONDS = 20.0  # SIGTERM: then kill -9
-KILL_WITHIN_SECONDS = 4.0  # of a run of kills alone
-KILLED_WHILE_IT_WORKS = 0.7
+KILL_WITHIN_SECONDS = 6.0  # of a run of kills alone
+KILLED_WHILE_IT_WORKS = 0.6
 
 
 class Nemesis:
@@ -131,10 +131,10 @@ class Nemesis:
     def run(self) -> None:
         """Until the plan's time is over, or its kills are done."""
         plan = self.cluster.plan
-        if plan.kills:
-            self._only_kill(plan.kills)
-            return
         end = time.monotonic() + plan.seconds
+        if plan.kills:
+            self._only_kill(plan.kills, end)
+            return
         next_fault = time.monotonic() + plan.fault_every_seconds
         while (now := time.monotonic()) < end:
             self._tick(now)
@@ -143,9 +143,9 @@ class Nemesis:
                 next_fault = time.monotonic() + self._rng.uniform(0.3, 1.7) * plan.fault_every_seconds
             time.sleep(TICK_SECONDS)
 
-    def _only_kill(self, count: int) -> None:
-        """Any process, at a moment that chance chooses once it answers, and now and then while it starts."""
-        while self.faults["kill"] < count:
+    def _only_kill(self, count: int, end: float) -> None:
+        """Any process, at a moment that chance chooses: once it answers, or while it starts."""
+        while self.faults["kill"] < count and time.monotonic() < end:
             name = self._rng.choice(list(self.cluster.servers))
             server = self.cluster.servers[name]
             if self._rng.random() < KILLED_WHILE_IT_WORKS:
