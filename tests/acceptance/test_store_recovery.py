@@ -139,15 +139,14 @@ def test_after_a_full_disk_all_that_was_acknowledged_is_ingested(stack: Embedded
 
 
 def test_a_deleted_directory_of_chroma_is_shown_and_not_ready(stack: EmbeddedStack, client: Client) -> None:
-    if stack.one_process:
-        pytest.skip("nobody restarts it")
     for _ in range(4):
         assert client.capture()
     wait_until(client.has_ingested_everything, RECOVERY_SECONDS, "all is ingested before")
     shutil.rmtree(stack.data / "chroma")
 
     wait_until(lambda: "chroma" in client.failing(), RECOVERY_SECONDS, "readiness names Chroma")
-    wait_until(lambda: "chroma runs but does not work" in stack.output(), RECOVERY_SECONDS, "it is restarted")
+    if not stack.one_process:  # which opens it again itself
+        wait_until(lambda: "chroma runs but does not work" in stack.output(), RECOVERY_SECONDS, "it is restarted")
     wait_until(lambda: client.memory()["mismatch"] is True, RECOVERY_SECONDS, "the mismatch is shown")
     wait_until(lambda: client.failing() == [], RECOVERY_SECONDS, "every part works")
     assert client.search("dense").json()["error"]["code"] == "collection_missing"
@@ -182,5 +181,3 @@ def _fail_own_writes(stack: EmbeddedStack, client: Client, ballast: Path) -> Non
         _fill(ballast)
     for number in range(6):
         assert client.create(number).status_code == httpx.codes.SERVICE_UNAVAILABLE
-    log = stack.data / "logs" / "memorybase.log"
-    print(log.read_text()[-6000:])
