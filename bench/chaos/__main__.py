@@ -22,7 +22,9 @@ def main() -> int:
     parser.add_argument("--vectors", choices=("chroma", "pgvector"), default="chroma", help="pgvector: not on sqlite")
     parser.add_argument("--workers", type=int, default=None, help="3, on SQLite 2")
     parser.add_argument("--rate", type=float, default=50.0, help="messages a second that the clients aim at")
-    parser.add_argument("--one-process", action="store_true", help="on sqlite, a fault every 8 s: a start takes seconds")
+    parser.add_argument(
+        "--one-process", action="store_true", help="on sqlite, a fault every 8 s: a start takes seconds"
+    )
     parser.add_argument("--kills", type=int, default=0, help="nothing but kills, and no more than these")
     parser.add_argument("--network", action="store_true", help="every process in a network namespace; root and Linux")
     parser.add_argument("--keep", action="store_true", help="keep logs, faults and history also of a run that is fine")

@@ -22,7 +22,6 @@ from harness.pieces import sqlite_writer_blocked
 from harness.process import Server
 from harness.waiting import wait_until
 from harness.world import message_of
-
 from soak.machine import Ballast
 
 from chaos.cluster import PROCESS, START_SECONDS, Cluster

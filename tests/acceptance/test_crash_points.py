@@ -1,5 +1,5 @@
-"""A worker killed at a named point of the flow, alone or with the one process that it is a thread of. A trigger stops it
-there: nothing is left to chance."""
+"""A worker killed at a named point of the flow, alone or with the one process that it is a thread of. A trigger stops
+it there: nothing is left to chance."""
 
 from __future__ import annotations
 
@@ -124,7 +124,9 @@ def test_a_worker_killed_inside_of_a_long_message_goes_on_behind_what_it_stored(
 
 def run_of(texts: int) -> dict[str, Any]:
     """What a runtime sends again until it is answered."""
-    messages = [{"id": f"m{n}", "role": "user", "content": f"note number {n} is about the harbour"} for n in range(texts)]
+    messages = [
+        {"id": f"m{n}", "role": "user", "content": f"note number {n} is about the harbour"} for n in range(texts)
+    ]
     return {"run_id": "run", "session_id": "s", "messages": messages}
 
 

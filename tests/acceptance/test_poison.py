@@ -1,5 +1,5 @@
-"""Messages that no worker survives, or that the model has no vector for: each ends as one dead letter, alone; also where
-the worker is a thread of the one process, which dies with it."""
+"""Messages that no worker survives, or that the model has no vector for: each ends as one dead letter, alone; also
+where the worker is a thread of the one process, which dies with it."""
 
 from __future__ import annotations
 

@@ -137,9 +137,11 @@ class PostgresGate:
 @contextmanager
 def gate(postgres: PostgresServer, dbname: str, change: Change) -> Iterator[Gate]:
     """In PostgreSQL."""
-    with psycopg.connect(host=str(postgres.directory), user=USER, dbname=dbname, autocommit=True) as connection:
-        with opened_at_the_end(PostgresGate(connection, change)) as held:
-            yield held
+    with (
+        psycopg.connect(host=str(postgres.directory), user=USER, dbname=dbname, autocommit=True) as connection,
+        opened_at_the_end(PostgresGate(connection, change)) as held,
+    ):
+        yield held
 
 
 @contextmanager

@@ -300,9 +300,9 @@ def topology(
     values: Mapping[str, float] | None = None,
     **settings: Any,
 ) -> Iterator[Topology]:
-    """`one_process=True`: that form, which needs no server. No process of it runs yet. The data are on SQLite in the folder, or in a new database of `postgres`. A Redis or
+    """No process of it runs yet. The data are on SQLite in the folder, or in a new database of `postgres`. A Redis or
     Chroma that does not answer is its own: it is started, and stopped in the end. Redis is emptied. `values`: of
-    constants, by their paths."""
+    constants, by their paths. With `one_process=True` there is one, and no server below it."""
     with ExitStack() as cleanup:
         cleanup.enter_context(constants(values or {}))
         for server in (redis, chroma):
