@@ -22,9 +22,9 @@ from harness.pieces import sqlite_writer_blocked
 from harness.process import Server
 from harness.waiting import wait_until
 from harness.world import message_of
-from soak.machine import Ballast
 
 from chaos.cluster import PROCESS, START_SECONDS, Cluster
+from chaos.machine import Machine
 from chaos.partitions import NetworkFault, Partitions
 from memorybase.core import errors
 from memorybase.core.models import ACTIVE_STATES, Generation, IngestionJob, JobState, Message, SessionProgress
@@ -93,13 +93,8 @@ class Nemesis:
             self._restart_worker: 4,
         }
         if self.cluster.plan.one_process:
-            of_its_machine: dict[Callable[[], bool], int] = {
-                self._block_database: 5,
-                self._kill_holder_before_commit: 5,
-                self._slow_model: 4,
-                self._failing_model: 4,
-            }
-            return kinds | of_its_machine | ({self._full_disk: 5} if self.cluster.disk else {})
+            machine = Machine(self.cluster, self._rng, self._hurt, self._later)
+            return kinds | {self._block_database: 5, self._kill_holder_before_commit: 5} | machine.kinds
         return kinds | self._kinds_of_parts()
 
     def _kinds_of_parts(self) -> dict[Callable[[], bool], int]:
@@ -419,42 +414,6 @@ class Nemesis:
             blocked.close()
 
         self._later(self._rng.uniform(0.5, 3), unblock)
-        return True
-
-    # The machine of the one process.
-
-    def _full_disk(self) -> bool:
-        assert self.cluster.disk
-        if "disk" in self._hurt:
-            return False
-        self._hurt.add("disk")
-        ballast = Ballast(self.cluster.disk)
-        ballast.start()
-
-        def free() -> None:
-            self._hurt.discard("disk")
-            ballast.remove()
-
-        self._later(self._rng.uniform(1, 6), free)
-        return True
-
-    def _slow_model(self) -> bool:
-        return self._set_mood("slow")
-
-    def _failing_model(self) -> bool:
-        return self._set_mood("failing")
-
-    def _set_mood(self, mood: str) -> bool:
-        if "model" in self._hurt:
-            return False
-        self._hurt.add("model")
-        self.cluster.mood.write_text(mood)
-
-        def recover() -> None:
-            self._hurt.discard("model")
-            self.cluster.mood.unlink()
-
-        self._later(self._rng.uniform(1, 6), recover)
         return True
 
     # Deliveries.

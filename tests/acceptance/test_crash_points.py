@@ -164,6 +164,17 @@ def test_a_capture_repeated_after_a_kill_between_commit_and_notification_is_stor
     assert len([job for job in stack.jobs(base) if job.kind == "ingest"]) == 1
 
 
+def test_an_answered_capture_survives_a_kill_right_after_the_answer(stack: Topology) -> None:
+    stack.base("answered", threshold=1_000)
+    stack.call("POST", "/flows/answered/runs", 201, json=run_of(20))
+    stack.api.kill()
+    assert messages_of(stack, "answered") == 20
+
+    stack.api.start()
+
+    stack.call("POST", "/flows/answered/runs", 200, json=run_of(20))
+
+
 def test_a_flush_whose_api_is_killed_before_its_commit_starts_nothing(stack: Topology) -> None:
     base = stack.base("flushed", threshold=1_000)
     stack.capture(*(f"note number {n} is about the harbour" for n in range(20)), flow="flushed")
