@@ -295,8 +295,11 @@ def settle(cluster: Cluster, orders: Orders, threads: Sequence[threading.Thread]
         apis = [cleanup.enter_context(http_client(url)) for url in cluster.urls]
         while not patience.is_over:
             cluster.relaunch()
-            pending, counts = flush_all(apis[0]), unrest(database) | _unrest(cluster, threads)
-            left = [*named(counts), *pending, *_not_ready(apis)]
+            counts = unrest(database) | _unrest(cluster, threads)
+            try:
+                left = [*named(counts), *flush_all(apis[0]), *_not_ready(apis)]
+            except httpx.TransportError as error:  # a deadly message has ended the one process
+                left = [*named(counts), str(error)]
             if not left:
                 return []
             patience.look(counts, reached(database))
