@@ -169,8 +169,8 @@ check-langflow: $(INSTALLED_DEV) ## test the components for Langflow with its ru
 	$(SLOW_PYTEST) -n0 tests/integration/clients/test_langflow.py tests/acceptance/test_langflow.py \
 		--langflow-python=$(LANGFLOW)/bin/python
 
-chaos: $(INSTALLED_DEV) ## kill, freeze and restart everything at random, then count lost messages: DURATION=600 SEED=7
-	PYTHONPATH=bench:tests $(BIN)/python -m chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) --database $(DATABASE) --vectors $(VECTORS) --rate $(RATE)
+chaos: $(INSTALLED_DEV) ## kill, freeze and restart everything at random, then count lost messages: DURATION=600 SEED=7 ARGS="--one-process --kills 200"
+	PYTHONPATH=bench:tests $(BIN)/python -m chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) --database $(DATABASE) --vectors $(VECTORS) --rate $(RATE) $(ARGS)
 
 chaos-net: $(INSTALLED_DEV) ## the same with every process on a network that is cut, delayed, lossy: DURATION=600 SEED=7 (Linux, root, cc)
 	PYTHONPATH=bench:tests $(BIN)/python -m chaos --network --duration $(DURATION) $(if $(SEED),--seed $(SEED)) --database $(DATABASE) --vectors $(VECTORS) --rate $(RATE) $(ARGS)

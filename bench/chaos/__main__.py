@@ -22,12 +22,18 @@ def main() -> int:
     parser.add_argument("--vectors", choices=("chroma", "pgvector"), default="chroma", help="pgvector: not on sqlite")
     parser.add_argument("--workers", type=int, default=None, help="3, on SQLite 2")
     parser.add_argument("--rate", type=float, default=50.0, help="messages a second that the clients aim at")
+    parser.add_argument(
+        "--one-process", action="store_true", help="on sqlite, a fault every 8 s: a start takes seconds"
+    )
+    parser.add_argument("--kills", type=int, default=0, help="nothing but kills, and no more than these")
     parser.add_argument("--network", action="store_true", help="every process in a network namespace; root and Linux")
     parser.add_argument("--keep", action="store_true", help="keep logs, faults and history also of a run that is fine")
     parser.add_argument("--report", type=Path, default=None, help="where to write the report as JSON")
     options = parser.parse_args()
     if options.vectors == "pgvector" and options.database == "sqlite":
         parser.error("--vectors pgvector needs --database postgresql or replicated")
+    if options.one_process and (options.database != "sqlite" or options.network):
+        parser.error("--one-process runs on sqlite, without --network")
     # Ctrl-C and SIGTERM end every process that was started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     seed = random.randrange(1_000_000) if options.seed is None else options.seed
@@ -46,6 +52,9 @@ def main() -> int:
             vectors=options.vectors,
             workers=workers,
             messages_per_second=options.rate,
+            one_process=options.one_process,
+            kills=options.kills,
+            fault_every_seconds=8.0 if options.one_process else 1.8,
             network=options.network,
             apis=2 if options.network else 1,
             call_seconds=4 if options.network else 10,

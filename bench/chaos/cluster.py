@@ -1,9 +1,12 @@
-"""The processes of one run: Redis, Chroma, the database, the API, workers and sweepers; on a network, if wanted."""
+"""The processes of one run: Redis, Chroma, the database, the API, workers and sweepers; on a network, if wanted. Or the
+one process that is all of them."""
 
 from __future__ import annotations
 
+import os
 import shutil
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -12,24 +15,30 @@ from harness.chroma import ChromaServer
 from harness.clock import SteppedClock
 from harness.constants import constants
 from harness.model import MODEL_DIR, export_model
+from harness.one_process import OneProcess, beside
 from harness.pieces import ApiServer, SweeperServer
 from harness.postgres import PostgresServer
-from harness.process import Server
+from harness.process import Server, running
 from harness.redis import RedisServer
 from harness.replication import Replicated
-from harness.worker import BROKEN_MODEL, WorkerServer, sabotaged
+from harness.worker import BROKEN_MODEL, WorkerServer, sabotage
 from network.network import Network
+from soak.machine import small_disk
 
 from memorybase import wiring
 from memorybase.core.auth import api_keys
 from memorybase.core.database import migrate
 from memorybase.core.settings import Settings, embedded
 from memorybase.core.vector_stores import VectorStoreName
+from memorybase.core.vectors.chroma import ChromaStore
+from memorybase.core.vectors.store import VectorStore
 
 KEY = "mb_key_of_the_chaos_run"
 DatabaseKind = Literal["sqlite", "postgresql", "replicated"]
 OBSERVER = "harness"  # the node of what checks and starts; its links are never broken
 OPERATOR = "operator"
+PROCESS = "process"  # the one
+DISK_MEGABYTES = 700  # its data are a tenth of that after ten minutes
 START_SECONDS = 120.0  # all of them start at once, and after a run some of them at once with everybody's backlog
 
 # All timeouts are short, so that leases expire and notifications repeat within seconds.
@@ -61,6 +70,27 @@ QUICK_CONSTANTS = {
 }
 
 
+# What goes wrong with the model while a file says so.
+MOODY_MODEL = """
+import time
+from pathlib import Path
+from memorybase.core.errors import EmbeddingFailed
+
+run_in_any_mood = OnnxEmbedder._run
+
+def moody(self, batch, *, with_states):
+    mood = Path(os.environ["CHAOS_MODEL"])
+    found = mood.read_text() if mood.exists() else ""
+    if found == "slow":
+        time.sleep(0.5)
+    if found == "failing":
+        raise EmbeddingFailed("The embedding model failed on a batch (chaos).", model=self.model, texts=len(batch))
+    return run_in_any_mood(self, batch, with_states=with_states)
+
+OnnxEmbedder._run = moody
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What is run, with what, for how long; all that chance decides comes from the seed."""
@@ -74,6 +104,8 @@ class Plan:
     clients: int = 4
     flows: int = 2
     apis: int = 1
+    one_process: bool = False  # all parts are one; on SQLite, with Chroma
+    kills: int = 0  # nothing but so many kills, of any process
     network: bool = False  # every process in a network namespace of its own
     messages_per_second: float = 50.0  # what the clients together aim at
     fault_every_seconds: float = 1.8  # on average
@@ -102,22 +134,27 @@ class Cluster:
         self.servers: dict[str, Server] = {}
         self.clocks: dict[str, SteppedClock] = {}
         self._cleanup = cleanup
-        cleanup.enter_context(constants(QUICK_CONSTANTS))
+        # Nothing of Celery is loaded by the one process.
+        quick = {k: v for k, v in QUICK_CONSTANTS.items() if not (plan.one_process and k.startswith("worker."))}
+        cleanup.enter_context(constants(quick))
         self.network = self._joined() if plan.network else None
         export_model()
-        self.redis = RedisServer(self._folder("redis"))
-        self.chroma = ChromaServer(self._folder("chroma")) if plan.vectors == "chroma" else None
+        self.redis = None if plan.one_process else RedisServer(self._folder("redis"))
+        has_chroma = plan.vectors == "chroma" and not plan.one_process
+        self.chroma = ChromaServer(self._folder("chroma")) if has_chroma else None
         self.postgres = PostgresServer() if plan.database == "postgresql" else None
         self.replicated = self._replicated() if plan.database == "replicated" else None
         for server in (self.redis, self.chroma, self.postgres):
             if server is not None:
                 self._add(server.name, server)
                 server.start()
+        self.disk = self._disk()  # that can be full
         self.settings = self._settings()
         self._prepare()
-        self.services = wiring.build(self.settings, role="cli")
-        cleanup.callback(wiring.close, self.services)
-        self.apis = [self._api() for _ in range(plan.apis)]
+        services = wiring.build(self.settings, role="cli")
+        cleanup.callback(wiring.close, services)
+        self.services = beside(services) if plan.one_process else services
+        self.apis = [self._one_process()] if plan.one_process else [self._api() for _ in range(plan.apis)]
         self._start_others()
 
     def _prepare(self) -> None:
@@ -127,12 +164,16 @@ class Cluster:
         api_keys.ensure_local_user(services, KEY)
         wiring.close(services)
 
-    def _api(self) -> ApiServer:
+    def _api(self) -> ApiServer | OneProcess:
         return ApiServer(self.settings)
 
+    def _one_process(self) -> OneProcess:
+        changes = sabotage(self.directory / "start of the process", BROKEN_MODEL + MOODY_MODEL)
+        return OneProcess(self.settings, KEY, changes | {"CHAOS_MODEL": str(self.mood)})
+
     def _worker(self, number: int) -> WorkerServer:
-        folder = self.directory / f"start of worker-{number}"
-        return sabotaged(self.settings, folder, BROKEN_MODEL, flags=("-n", f"chaos{number}@%h"))
+        changes = sabotage(self.directory / f"start of worker-{number}", BROKEN_MODEL)
+        return WorkerServer(self.settings, flags=("-n", f"chaos{number}@%h"), changes=changes)
 
     def _sweeper(self) -> SweeperServer:
         return SweeperServer(self.services)
@@ -149,6 +190,12 @@ class Cluster:
         folder.mkdir()
         return folder
 
+    def _disk(self) -> Path | None:
+        """Of the one process, if this user may mount one."""
+        if not self.plan.one_process or os.getuid():
+            return None
+        return self._cleanup.enter_context(small_disk(self.directory / "disk", DISK_MEGABYTES))
+
     def _replicated(self) -> Replicated:
         """Not among the servers that are started again wherever they ended: one of both may be no primary any more."""
         replicated = Replicated(synchronous=True)
@@ -159,6 +206,12 @@ class Cluster:
     def _settings(self) -> Settings:
         url = self.postgres.url(self.postgres.create_database()) if self.postgres else ""
         url = self.replicated.url(self.replicated.create_database()) if self.replicated else url
+        if self.plan.one_process:
+            data = (self.disk or self.directory) / "data"
+            data.mkdir(mode=0o700)
+            allowed = [f"{self.address}/32"]
+            return embedded(data, one_process=True, model_dir=MODEL_DIR, webhook_allowed_networks=allowed, **QUICK)
+        assert self.redis
         return embedded(
             self._folder("data"),
             redis_url=self.redis.url,
@@ -171,17 +224,23 @@ class Cluster:
         )
 
     def _start_others(self) -> None:
+        if self.plan.one_process:
+            self._add(PROCESS, self.apis[0])
+        else:
+            self._add_parts()
+        started = [server for server in self.servers.values() if not server.running]
+        for server in started:
+            server.launch()
+        for server in started:
+            server.wait_until_it_answers()
+
+    def _add_parts(self) -> None:
         for number, api in enumerate(self.apis):
             self._add(f"api-{number}", api)
         for number in range(self.plan.workers):
             self._add(f"worker-{number}", self._worker(number))
         for number in range(self.plan.sweepers):
             self._add(f"sweeper-{number}", self._sweeper())
-        started = [server for server in self.servers.values() if not server.running]
-        for server in started:
-            server.launch()
-        for server in started:
-            server.wait_until_it_answers()
 
     def _add(self, name: str, server: Server) -> None:
         server.name = name
@@ -220,6 +279,25 @@ class Cluster:
             if not server.running:
                 server.launch()
 
+    @contextmanager
+    def chroma_at_rest(self) -> Iterator[tuple[str, VectorStore]]:
+        """A server of Chroma with all that was stored, at its address. The one process is stopped, and a server has
+        its files."""
+        if self.chroma:
+            yield self.chroma.url, self.services.vectors
+            return
+        self.servers[PROCESS].stop()
+        with (
+            running(ChromaOfProcess(self.settings.data_dir)) as server,
+            closing(ChromaStore(server.url, timeout_seconds=60)) as store,
+        ):
+            yield server.url, store
+
+    @property
+    def mood(self) -> Path:
+        """Of the one process's model."""
+        return self.directory / "mood of the model"
+
     @property
     def sqlite_file(self) -> Path:
         return self.settings.data_dir / "memorybase.db"
@@ -235,6 +313,14 @@ class Cluster:
 
     def names(self, prefix: str) -> list[str]:
         return [name for name in self.servers if name.startswith(prefix)]
+
+
+class ChromaOfProcess(ChromaServer):
+    """Where one process has it."""
+
+    @property
+    def data(self) -> Path:
+        return self.directory / "chroma"
 
 
 def _end(server: Server) -> None:

@@ -23,7 +23,8 @@ from harness.process import Server
 from harness.waiting import wait_until
 from harness.world import message_of
 
-from chaos.cluster import START_SECONDS, Cluster
+from chaos.cluster import PROCESS, START_SECONDS, Cluster
+from chaos.machine import Machine
 from chaos.partitions import NetworkFault, Partitions
 from memorybase.core import errors
 from memorybase.core.models import ACTIVE_STATES, Generation, IngestionJob, JobState, Message, SessionProgress
@@ -41,6 +42,8 @@ SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_p
     AND (query LIKE '%INTO memorybase_vectors.collection_%' OR query LIKE '%USING hnsw%')
 """
 STOP_SECONDS = 20.0  # SIGTERM: then kill -9
+KILL_WITHIN_SECONDS = 6.0  # of a run of kills alone
+KILLED_WHILE_IT_WORKS = 0.6
 
 
 class Nemesis:
@@ -49,6 +52,7 @@ class Nemesis:
 
     def __init__(self, cluster: Cluster, log: IO[str]) -> None:
         self.cluster = cluster
+        self._worker = PROCESS if cluster.plan.one_process else "worker"
         self.faults: Counter[str] = Counter()
         self.exits: Counter[str] = Counter()
         self._log = log
@@ -65,7 +69,8 @@ class Nemesis:
         self._kinds = self._all_kinds()
 
     def _all_kinds(self) -> dict[str, tuple[Callable[[], bool], int]]:
-        named = {kind.__name__.strip("_"): (kind, weight) for kind, weight in self._process_kinds().items()}
+        of_workers = {kind.__name__.strip("_"): (kind, weight) for kind, weight in self._process_kinds().items()}
+        named = {name.replace("worker", self._worker): kind for name, kind in of_workers.items()}
         if self._partitions is None:
             return named
         # Half of all faults are of the network.
@@ -86,6 +91,14 @@ class Nemesis:
             self._kill_holder_advanced: 4,
             self._freeze_holder: 8,
             self._restart_worker: 4,
+        }
+        if self.cluster.plan.one_process:
+            machine = Machine(self.cluster, self._rng, self._hurt, self._later)
+            return kinds | {self._block_database: 5, self._kill_holder_before_commit: 5} | machine.kinds
+        return kinds | self._kinds_of_parts()
+
+    def _kinds_of_parts(self) -> dict[Callable[[], bool], int]:
+        kinds: dict[Callable[[], bool], int] = {
             self._kill_sweeper: 4,
             self._freeze_sweeper: 4,
             self._kill_api: 3,
@@ -110,9 +123,12 @@ class Nemesis:
         return kinds | more
 
     def run(self) -> None:
-        """Until the plan's time is over."""
+        """Until the plan's time is over, or its kills are done."""
         plan = self.cluster.plan
         end = time.monotonic() + plan.seconds
+        if plan.kills:
+            self._only_kill(plan.kills, end)
+            return
         next_fault = time.monotonic() + plan.fault_every_seconds
         while (now := time.monotonic()) < end:
             self._tick(now)
@@ -120,6 +136,19 @@ class Nemesis:
                 self._strike()
                 next_fault = time.monotonic() + self._rng.uniform(0.3, 1.7) * plan.fault_every_seconds
             time.sleep(TICK_SECONDS)
+
+    def _only_kill(self, count: int, end: float) -> None:
+        """Any process, at a moment that chance chooses: once it answers, or while it starts."""
+        while self.faults["kill"] < count and time.monotonic() < end:
+            name = self._rng.choice(list(self.cluster.servers))
+            server = self.cluster.servers[name]
+            if self._rng.random() < KILLED_WHILE_IT_WORKS:
+                server.wait_until_it_answers()
+            time.sleep(self._rng.uniform(0, KILL_WITHIN_SECONDS))
+            server.kill()
+            self.faults["kill"] += 1
+            self._note(f"kill {name}")
+            server.launch()
 
     def heal(self) -> None:
         """Undo everything at once, and return when every process answers."""
@@ -271,10 +300,10 @@ class Nemesis:
     # The processes.
 
     def _kill_worker(self) -> bool:
-        return self._kill(self._pick("worker"))
+        return self._kill(self._pick(self._worker))
 
     def _restart_worker(self) -> bool:
-        return self._restart(self._pick("worker"))
+        return self._restart(self._pick(self._worker))
 
     def _kill_sweeper(self) -> bool:
         return self._kill(self._pick("sweeper"))
@@ -413,6 +442,7 @@ class Nemesis:
 
     @contextmanager
     def _redis(self) -> Iterator[redis.Redis]:
+        assert self.cluster.redis
         with redis.Redis.from_url(
             self.cluster.redis.url, socket_timeout=0.5, socket_connect_timeout=0.5, retry=None
         ) as client:
@@ -467,7 +497,7 @@ class Nemesis:
         """Past its lease: it wakes as one who has been replaced."""
         lease = self.cluster.settings.lease_seconds
         name = self._aim(lambda _: True) if self._rng.random() < 0.8 else None
-        return self._freeze(name or self._pick("worker"), lease + self._rng.uniform(0.3, 3))
+        return self._freeze(name or self._pick(self._worker), lease + self._rng.uniform(0.3, 3))
 
     def _aim(self, at_the_point: Callable[[IngestionJob], bool]) -> str | None:
         """The worker that holds a job which is at this point; None when none was seen in time."""
@@ -496,7 +526,7 @@ class Nemesis:
 
     def _name_of(self, owner: str) -> str | None:
         """The worker behind the name on a lease, unless it is under a fault."""
-        for name in self.cluster.names("worker"):
+        for name in self.cluster.names(self._worker):
             server = self.cluster.servers[name]
             if name not in self._hurt and server.running and f":{server.pid}:" in owner:
                 return name

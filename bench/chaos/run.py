@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -72,10 +72,8 @@ class Report:
         return json.dumps(asdict(self) | {"faults_total": sum(self.faults.values())}, indent=2)
 
     def __str__(self) -> str:
-        plan = (
-            "{seconds:g} s on {database} with {vectors}, seed {seed}, {apis} APIs, {workers} workers, "
-            "{sweepers} sweepers, {clients} clients"
-        )
+        parts = "one process" if self.plan["one_process"] else "{apis} APIs, {workers} workers, {sweepers} sweepers"
+        plan = f"{{seconds:g}} s on {{database}} with {{vectors}}, seed {{seed}}, {parts}, {{clients}} clients"
         lines = [
             plan.format(**self.plan),
             f"{sum(self.faults.values())} faults: {listed(self.faults)}",
@@ -127,15 +125,15 @@ class Callers:
     operator: Operator
     expiring: Expiring
     limited: Limited
-    failing: Failing
-    losing: Losing
+    failing: Failing | None  # not where only kills end a process
+    losing: Losing | None  # not beside one process: nobody else may write to its Chroma
 
     def __iter__(self) -> Iterator[Client | Operator | FlowOwner]:
         return iter((*self.writers, self.operator))
 
     @property
     def owners(self) -> list[FlowOwner]:
-        return [self.expiring, self.limited, self.failing, self.losing]
+        return [each for each in (self.expiring, self.limited, self.failing, self.losing) if each]
 
     @property
     def writers(self) -> list[Client | FlowOwner]:
@@ -152,8 +150,8 @@ def _callers(cluster: Cluster, orders: Orders) -> Callers:
         Operator(plan, orders, bases, at.get(OPERATOR)),
         Expiring(plan, orders, database_url),
         Limited(plan, orders),
-        Failing(plan, orders),
-        Losing(plan, orders, database_url, cluster.services.vectors),
+        None if plan.kills else Failing(plan, orders),
+        None if plan.one_process else Losing(plan, orders, database_url, cluster.services.vectors),
     )
     for owner in callers.owners:
         owner.prepare()
@@ -206,9 +204,9 @@ def _check_stores(cluster: Cluster, report: Report, callers: Callers) -> None:
     kept: dict[str, Kept] = {}
     for writer in callers.writers:
         kept |= writer.kept
-    vectors, url = cluster.services.vectors, cluster.settings.resolved_pgvector_url
-    store = Chroma(cluster.settings.chroma_url, vectors) if cluster.chroma else PgVector(url, vectors)
-    findings = check(cluster.services.database, store, kept, callers.operator.deleted)
+    with _store(cluster) as store:
+        findings = check(cluster.services.database, store, kept, callers.operator.deleted)
+        report.collections_moved = store.moved() if isinstance(store, PgVector) else 0
     report.violations += findings.violations
     report.acknowledged = sum(writer.acknowledged for writer in callers.writers)
     report.deleted = sum(client.deleted for client in callers.clients)
@@ -217,17 +215,25 @@ def _check_stores(cluster: Cluster, report: Report, callers: Callers) -> None:
     report.chunks_in_store, report.stray_collections = findings.chunks, findings.stray_collections
     report.audit_entries = findings.audit_entries
     report.blocks_of_postings = findings.blocks_of_postings
-    report.collections_moved = store.moved() if isinstance(store, PgVector) else 0
     if cluster.network:
         report.skewed_clocks = f"{len(cluster.clocks)} may be skewed" if cluster.clocks else _why_not_skewed(cluster)
+
+
+@contextmanager
+def _store(cluster: Cluster) -> Iterator[Chroma | PgVector]:
+    if cluster.plan.vectors == "pgvector":
+        yield PgVector(cluster.settings.resolved_pgvector_url, cluster.services.vectors)
+        return
+    with cluster.chroma_at_rest() as (url, vectors):
+        yield Chroma(url, vectors)
 
 
 def _check_events(cluster: Cluster, report: Report, got: Got, callers: Callers) -> None:
     """What happened against the events that were delivered, and what expired against the receipts."""
     erased = {session for client in callers.clients for session in client.erased}
     with cluster.services.database.reading() as db:
-        report.violations += webhooks.check(db, got, erased, callers.losing.lost)
-        report.violations += check_dead_letters(db, callers.failing)
+        report.violations += webhooks.check(db, got, erased, callers.losing.lost if callers.losing else set())
+        report.violations += check_dead_letters(db, callers.failing) if callers.failing else []
         report.violations += expiring.check_receipts(db, callers.expiring.expired)
         report.receipts = expiring.count_receipts(db)
         report.events = webhooks.count_events(db)
@@ -289,8 +295,11 @@ def settle(cluster: Cluster, orders: Orders, threads: Sequence[threading.Thread]
         apis = [cleanup.enter_context(http_client(url)) for url in cluster.urls]
         while not patience.is_over:
             cluster.relaunch()
-            pending, counts = flush_all(apis[0]), unrest(database) | _unrest(cluster, threads)
-            left = [*named(counts), *pending, *_not_ready(apis)]
+            counts = unrest(database) | _unrest(cluster, threads)
+            try:
+                left = [*named(counts), *flush_all(apis[0]), *_not_ready(apis)]
+            except httpx.TransportError as error:  # a deadly message has ended the one process
+                left = [*named(counts), str(error)]
             if not left:
                 return []
             patience.look(counts, reached(database))

@@ -1,5 +1,5 @@
-"""A short run of faults at random: on SQLite, with a standby, on pgvector, and on a network; `make chaos` and
-`make chaos-net` run longer ones."""
+"""A short run of faults at random: on SQLite, with a standby, on pgvector, as one process, and on a network; `make
+chaos` and `make chaos-net` run longer ones."""
 
 from __future__ import annotations
 
@@ -19,10 +19,13 @@ PLANS = (
     often(seed=1, seconds=5),
     often(seed=3, seconds=8, database="replicated", workers=2),
     often(seed=4, seconds=5, database="postgresql", vectors="pgvector", workers=2),
+    often(seed=6, seconds=30, one_process=True, fault_every_seconds=6),
 )
 
 
-@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: f"{plan.database} {plan.vectors}")
+@pytest.mark.parametrize(
+    "plan", PLANS, ids=lambda plan: "one process" if plan.one_process else f"{plan.database} {plan.vectors}"
+)
 def test_whatever_is_killed_nothing_is_lost_and_nothing_doubled(plan: Plan, tmp_path: Path) -> None:
     assert_exact(run(plan, tmp_path))
 

@@ -1,21 +1,24 @@
-"""A worker killed at a named point of the flow. A trigger in PostgreSQL stops it there: nothing is left to chance."""
+"""A worker killed at a named point of the flow, alone or with the one process that it is a thread of. A trigger stops
+it there: nothing is left to chance."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
 import sqlalchemy as sa
-from harness import ChromaServer, PostgresServer, RedisServer, wait_until
+from harness import RedisServer, wait_until
 from harness.constants import SWEEP
 from harness.gates import Change
 from harness.pieces import PATIENCE, Topology, topology
 
 from memorybase.core import ids
 from memorybase.core.memory_bases import preparation
-from memorybase.core.models import JobState, Message
+from memorybase.core.models import JobState, Message, Preparation
 from memorybase.core.sessions import erasure
 
 pytestmark = pytest.mark.slow
@@ -37,17 +40,16 @@ PIECES = {
 }
 
 
-@pytest.fixture(scope="module")
-def stack(
-    tmp_path_factory: pytest.TempPathFactory, chroma_server: ChromaServer, postgres_server: PostgresServer
-) -> Iterator[Topology]:
-    with topology(
-        tmp_path_factory.mktemp("data"),
-        redis=RedisServer(tmp_path_factory.mktemp("own-redis")),
-        chroma=chroma_server,
-        postgres=postgres_server,
-        values={SWEEP: 0.5, **PIECES},
-    ) as built:
+@pytest.fixture(scope="module", params=["processes", "one process"])
+def stack(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topology]:
+    given: dict[str, Any] = {"one_process": True, "lease_seconds": 300.0}
+    if request.param == "processes":
+        given = {
+            "redis": RedisServer(tmp_path_factory.mktemp("own-redis")),
+            "chroma": request.getfixturevalue("chroma_server"),
+            "postgres": request.getfixturevalue("postgres_server"),
+        }
+    with topology(tmp_path_factory.mktemp("data"), values={SWEEP: 0.5, **PIECES}, **given) as built:
         built.start(built.api, built.sweeper, built.worker)
         yield built
 
@@ -67,10 +69,9 @@ def test_a_worker_killed_at_a_named_point_loses_and_doubles_nothing(stack: Topol
             wait_until(held.reached, PATIENCE, f"the worker is {point}")
             stored = len(stack.stored(base))
             stack.worker.kill()
-            held.open()
         written = point in {"upserted", "advanced and not committed"}
         assert stored == (20 if written else 0), point
-        assert stack.status(base)["total_processed"] == 0, point
+        assert stack.processed(base) == 0, point
 
         stack.worker.start()
 
@@ -86,12 +87,10 @@ def test_a_worker_killed_just_after_the_commit_of_the_advance_does_nothing_twice
     with stack.gate(POINTS["advanced and not committed"].of(base)) as held:
         stack.capture(*(f"note number {n} is about the harbour" for n in range(20)))
         wait_until(held.reached, PATIENCE, "the worker has advanced")
-        # After the commit it would let go of the lock in Redis: it hangs there.
-        stack.redis.freeze()
-        held.open()
-        wait_until(lambda: stack.jobs(base)[0].state == JobState.DONE, PATIENCE, "the commit")
-        stack.worker.kill()
-        stack.redis.thaw()
+        with stack.lock_kept():
+            held.open()
+            wait_until(lambda: stack.jobs(base)[0].state == JobState.DONE, PATIENCE, "the commit")
+            stack.worker.kill()
 
     stack.worker.start()
     stack.capture(*(f"note number {n} is about the lighthouse" for n in range(20)))
@@ -121,6 +120,78 @@ def test_a_worker_killed_inside_of_a_long_message_goes_on_behind_what_it_stored(
     assert stored <= stack.stored(base)
     (job,) = (job for job in stack.jobs(base) if job.kind == "ingest")
     assert job.attempts == 2
+
+
+def run_of(texts: int) -> dict[str, Any]:
+    """What a runtime sends again until it is answered."""
+    messages = [
+        {"id": f"m{n}", "role": "user", "content": f"note number {n} is about the harbour"} for n in range(texts)
+    ]
+    return {"run_id": "run", "session_id": "s", "messages": messages}
+
+
+def test_a_capture_whose_api_is_killed_before_its_commit_stores_nothing(stack: Topology) -> None:
+    base = stack.base("captured", threshold=20)
+    last = Change("messages", "NEW.seq = 20", event="INSERT")
+    with ThreadPoolExecutor(1) as caller, stack.gate(last) as held:
+        call = caller.submit(stack.call, "POST", "/flows/captured/runs", 201, json=run_of(20))
+        wait_until(held.reached, PATIENCE, "the capture stores its last message")
+        stack.api.kill()
+        assert isinstance(call.exception(PATIENCE), httpx.TransportError)
+    assert messages_of(stack, "captured") == 0
+
+    stack.api.start()
+
+    stack.call("POST", "/flows/captured/runs", 201, json=run_of(20))
+    stack.wait_until_ingested(base, 20)
+    stack.assert_exact(base, 20)
+
+
+def test_a_capture_repeated_after_a_kill_between_commit_and_notification_is_stored_once(stack: Topology) -> None:
+    base = stack.base("repeated", threshold=20)
+    with ThreadPoolExecutor(1) as caller, stack.notifications_lost():
+        call = caller.submit(stack.call, "POST", "/flows/repeated/runs", 201, json=run_of(20))
+        wait_until(lambda: messages_of(stack, "repeated"), PATIENCE, "the commit")
+        stack.api.kill()
+        call.exception(PATIENCE)  # it may have been answered
+    assert messages_of(stack, "repeated") == 20
+
+    stack.api.start()
+
+    stack.call("POST", "/flows/repeated/runs", 200, json=run_of(20))
+    stack.wait_until_ingested(base, 20)
+    stack.assert_exact(base, 20)
+    assert len([job for job in stack.jobs(base) if job.kind == "ingest"]) == 1
+
+
+def test_an_answered_capture_survives_a_kill_right_after_the_answer(stack: Topology) -> None:
+    stack.base("answered", threshold=1_000)
+    stack.call("POST", "/flows/answered/runs", 201, json=run_of(20))
+    stack.api.kill()
+    assert messages_of(stack, "answered") == 20
+
+    stack.api.start()
+
+    stack.call("POST", "/flows/answered/runs", 200, json=run_of(20))
+
+
+def test_a_flush_whose_api_is_killed_before_its_commit_starts_nothing(stack: Topology) -> None:
+    base = stack.base("flushed", threshold=1_000)
+    stack.capture(*(f"note number {n} is about the harbour" for n in range(20)), flow="flushed")
+    started = Change("ingestion_jobs", "NEW.kind = 'ingest'", event="INSERT")
+    with ThreadPoolExecutor(1) as caller, stack.gate(started.of(base)) as held:
+        call = caller.submit(stack.call, "POST", f"/memories/{base}/flush", 202)
+        wait_until(held.reached, PATIENCE, "the flush starts a job")
+        stack.api.kill()
+        assert isinstance(call.exception(PATIENCE), httpx.TransportError)
+    assert stack.jobs(base) == []
+
+    stack.api.start()
+
+    assert stack.status(base)["pending_messages"] == 20
+    stack.call("POST", f"/memories/{base}/flush", 202)
+    stack.wait_until_ingested(base, 20)
+    stack.assert_exact(base, 20)
 
 
 def test_a_deletion_killed_between_two_pages_is_finished_by_the_sweeper(stack: Topology) -> None:
@@ -155,7 +226,7 @@ def test_a_preparation_killed_in_its_second_page_does_each_session_once(stack: T
         wait_until(held.reached, PATIENCE, "the sweeper does the second page")
         assert stack.status(base)["status"] == "preparing"
         stack.sweeper.kill()
-    assert stack.status(base)["status"] == "preparing"
+    assert stack.world.scalars(sa.select(Preparation.memory_base_id)) == [UUID(base)]
 
     stack.sweeper.start()
 

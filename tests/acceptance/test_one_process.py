@@ -17,10 +17,12 @@ import pytest
 from harness import exports, running
 from harness.browser import chromium, reader
 from harness.coding_agents import TRANSCRIPTS, machine_at, shared_fields
+from harness.constants import SWEEP
+from harness.gates import ADVANCE
 from harness.mcp import McpClient
-from harness.pieces import sqlite_writer_blocked
+from harness.pieces import sqlite_writer_blocked, topology
 from harness.receiver import receiving
-from harness.stack import KEY, EmbeddedStack, environment, run_memorybase
+from harness.stack import KEY, ROOT, EmbeddedStack, environment, memorybase, run_memorybase
 from harness.waiting import wait_until
 from mcp import StdioServerParameters
 from memorybase_client import Client
@@ -30,6 +32,8 @@ from playwright.sync_api import expect
 from memorybase.core.vectors.shared import StoreElsewhere
 from memorybase.core.vectors.store import CHECK_COLLECTION, VectorStore
 from memorybase.stack.state import DataDir
+
+from memorybase.core.models import JobState
 
 pytestmark = pytest.mark.slow  # processes are started and stopped
 
@@ -48,8 +52,8 @@ def own(tmp_path: Path) -> Iterator[EmbeddedStack]:
         stack.close()
 
 
-@pytest.mark.parametrize(("killed", "next_one"), [("one", "one"), ("one", "stack"), ("stack", "one")])
-def test_a_kill_between_upsert_and_advance_loses_and_doubles_nothing_in_either_form(
+@pytest.mark.parametrize(("killed", "next_one"), [("one", "stack"), ("stack", "one")])
+def test_a_kill_between_upsert_and_advance_loses_and_doubles_nothing_if_the_other_form_goes_on(
     own: EmbeddedStack, killed: str, next_one: str
 ) -> None:
     own.changes = {"MEMORYBASE_LEASE_SECONDS": "300"}  # longer than any pause of a busy machine
@@ -220,6 +224,54 @@ def lose_one_chunk(run: Path) -> None:
     (ref,) = [each.ref for each in store.list_collections() if each.ref.name != CHECK_COLLECTION]
     ids = [id_ for page in store.iter_ids(ref) for id_ in page]
     store.delete(ref, ids[:1])
+
+
+@pytest.mark.parametrize("forms", [(True, True), (True, False), (False, False)])
+def test_of_two_simultaneous_starts_one_gets_the_directory(own: EmbeddedStack, forms: tuple[bool, bool]) -> None:
+    starting = [start_at_once(own, one_process=form) for form in forms]
+    try:
+        wait_until(lambda: any(each.poll() is not None for each in starting), PATIENCE, "one is refused")
+        (refused,) = [each for each in starting if each.poll() is not None]
+        (winner,) = [each for each in starting if each is not refused]
+        assert "A stack is already running in" in "".join(refused.communicate())
+        assert refused.returncode == 1
+        assert winner.stdout is not None
+        assert any(line.startswith("ready http://") for line in winner.stdout)
+        winner.terminate()
+        assert winner.wait(PATIENCE) == 0
+    finally:
+        for each in starting:
+            each.kill()
+            each.communicate()
+
+
+def test_a_process_that_was_frozen_past_its_lease_does_each_message_once(tmp_path: Path) -> None:
+    """Its own sweeper requeues the job of its own worker, which is about to advance."""
+    with topology(tmp_path / "data", one_process=True, lease_seconds=300.0, values={SWEEP: 0.3}) as stack:
+        stack.start(stack.worker)
+        base = stack.base(threshold=MESSAGES)
+        with stack.gate_before(ADVANCE) as held:
+            stack.capture(*(f"note number {n} is about the harbour" for n in range(MESSAGES)))
+            wait_until(held.reached, PATIENCE, "the worker is about to advance")
+            assert len(stack.stored(base)) == MESSAGES
+            stack.worker.freeze()
+            stack.world.pass_time(301)
+            stack.worker.thaw()
+            wait_until(lambda: stack.jobs(base)[0].state == JobState.QUEUED, PATIENCE, "the sweeper requeues the job")
+
+        stack.wait_until_ingested(base, MESSAGES)
+
+        stack.assert_exact(base, MESSAGES)
+        (job,) = [job for job in stack.jobs(base) if job.kind == "ingest"]
+        assert job.attempts == 2
+
+
+def start_at_once(stack: EmbeddedStack, *, one_process: bool) -> subprocess.Popen[str]:
+    form = ["--one-process"] if one_process else []
+    command = memorybase("up", *form, "--port", "0", "--data-dir", str(stack.data))
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=stack.environment(), cwd=ROOT
+    )
 
 
 def call(stack: EmbeddedStack, method: str, path: str, **options: Any) -> Any:

@@ -1,4 +1,5 @@
-"""Messages that no worker survives, or that the model has no vector for: each ends as one dead letter, alone."""
+"""Messages that no worker survives, or that the model has no vector for: each ends as one dead letter, alone; also
+where the worker is a thread of the one process, which dies with it."""
 
 from __future__ import annotations
 
@@ -7,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import ChromaServer, RedisServer, wait_until
+from harness import wait_until
 from harness.constants import SWEEP
 from harness.pieces import KEY, PATIENCE, Topology, topology
 from harness.stack import run_memorybase
-from harness.worker import BROKEN_MODEL, WorkerServer, sabotaged
+from harness.worker import BROKEN_MODEL, sabotage
 
 from memorybase.core.models import JobState
 
@@ -22,21 +23,16 @@ NOT_A_NUMBER = "the whirlpool speaks"
 HARMLESS = [f"note number {n} is about the harbour" for n in range(5)]
 
 
-@pytest.fixture
-def stack(tmp_path: Path, redis_server: RedisServer, chroma_server: ChromaServer) -> Iterator[Topology]:
-    stores: Any = {"redis": redis_server, "chroma": chroma_server}
+@pytest.fixture(params=["processes", "one process"])
+def stack(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Topology]:
+    given: dict[str, Any] = {"one_process": True}
+    if request.param == "processes":
+        given = {name: request.getfixturevalue(f"{name}_server") for name in ("redis", "chroma")}
     values = {SWEEP: 0.3, "memorybase.core.ingestion.lost_worker.MAX_LOST_WORKERS": 2}
-    with topology(tmp_path, **stores, values=values) as built:
+    with topology(tmp_path / "stack", **given, values=values) as built:
+        built.worker.changes = sabotage(tmp_path / "broken", BROKEN_MODEL)
         built.start(built.api, built.sweeper)
         yield built
-
-
-@pytest.fixture
-def broken_worker(stack: Topology, tmp_path: Path) -> Iterator[WorkerServer]:
-    """A worker with the broken model."""
-    worker = sabotaged(stack.settings, tmp_path / "broken", BROKEN_MODEL)
-    yield worker
-    worker.close()
 
 
 def dead_letters(stack: Topology, base: str) -> dict[str, Any]:
@@ -51,17 +47,18 @@ def command(stack: Topology, *words: str) -> str:
     return done.stdout
 
 
-def test_the_bad_message_alone_becomes_a_dead_letter(stack: Topology, broken_worker: WorkerServer) -> None:
+def test_the_bad_message_alone_becomes_a_dead_letter(stack: Topology) -> None:
     base = stack.base(threshold=3)
-    stack.capture(DEADLY, *HARMLESS[:2], session="deadly")
-    stack.capture(HARMLESS[2], NOT_A_NUMBER, *HARMLESS[3:], session="not a number")
+    with stack.nothing_ingested():
+        stack.capture(DEADLY, *HARMLESS[:2], session="deadly")
+        stack.capture(HARMLESS[2], NOT_A_NUMBER, *HARMLESS[3:], session="not a number")
 
-    workers = 0
-    while stack.status(base)["status"] != "ready":
-        if not broken_worker.running:  # as its supervisor would
-            broken_worker.launch()
+    workers = int(stack.one_process is not None)
+    while not stack.is_ready(base):
+        if not stack.worker.running:  # as its supervisor would
+            stack.worker.launch()
             workers += 1
-        wait_until(lambda: not broken_worker.running or stack.status(base)["status"] == "ready", PATIENCE, "an end")
+        wait_until(lambda: not stack.worker.running or stack.is_ready(base), PATIENCE, "an end")
 
     # Twice with its neighbours, twice alone; the fifth worker finds it put aside.
     assert workers == 5
@@ -77,8 +74,9 @@ def test_the_bad_message_alone_becomes_a_dead_letter(stack: Topology, broken_wor
     assert all(item["id"] in listed and item["message_id"] in listed for item in letters.values())
     assert "volcano" not in listed
 
-    broken_worker.stop()
-    stack.start_worker()  # its model is whole
+    stack.worker.stop()
+    stack.worker.changes = {}  # its model is whole
+    stack.worker.start()
     assert "retrying 1 dead letter" in command(stack, "retry", letters["worker_lost"]["id"])
     stack.wait_until_ingested(base, len(HARMLESS) + 1)
     stack.assert_exact(base, len(HARMLESS) + 1)

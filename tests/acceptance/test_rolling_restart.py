@@ -19,7 +19,7 @@ from harness import ChromaServer, PostgresServer, RedisServer, Server, wait_unti
 from harness.constants import LOCK, SWEEP
 from harness.gates import Change
 from harness.pieces import KEY, PATIENCE, SweeperServer, Topology, topology
-from harness.worker import WorkerServer, sabotaged
+from harness.worker import WorkerServer, sabotage
 
 from memorybase.core.models import JobState, Message, SessionProgress
 from memorybase.core.operations import workers
@@ -199,7 +199,7 @@ def assert_done_by_the_next(stack: Topology, base: str) -> None:
 
 def test_a_worker_that_cannot_end_its_job_in_time_hands_it_back(stack: Topology, tmp_path: Path) -> None:
     base = stack.base("endless", threshold=RUN_MESSAGES)
-    worker = stack.add(sabotaged(stack.settings, tmp_path / "endless", ENDLESS_MODEL))
+    worker = stack.add(WorkerServer(stack.settings, changes=sabotage(tmp_path / "endless", ENDLESS_MODEL)))
     capture_until_embedding(stack, base, "endless")
 
     assert ask_to_end(worker).wait(PATIENCE) == EXIT_SOFTWARE
@@ -214,7 +214,7 @@ def test_a_worker_drained_over_the_database_hands_its_job_back(stack: Topology, 
     workers.request_drain(stack.services, f":{idle.pid}:")
     assert idle._process is not None
     assert idle._process.wait(PATIENCE) == 0
-    busy = stack.add(sabotaged(stack.settings, tmp_path / "busy", ENDLESS_MODEL))
+    busy = stack.add(WorkerServer(stack.settings, changes=sabotage(tmp_path / "busy", ENDLESS_MODEL)))
     capture_until_embedding(stack, base, "drained")
 
     name = workers.request_drain(stack.services, f":{busy.pid}:")
@@ -228,7 +228,9 @@ def test_a_worker_drained_over_the_database_hands_its_job_back(stack: Topology, 
 
 def test_a_worker_that_is_killed_while_it_drains_loses_nothing(stack: Topology, tmp_path: Path) -> None:
     base = stack.base("killed", threshold=RUN_MESSAGES)
-    worker = stack.add(sabotaged(stack.settings, tmp_path / "killed", ENDLESS_MODEL.replace("= 1.0", "= 600.0")))
+    worker = stack.add(
+        WorkerServer(stack.settings, changes=sabotage(tmp_path / "killed", ENDLESS_MODEL.replace("= 1.0", "= 600.0")))
+    )
     capture_until_embedding(stack, base, "killed")
     name = workers.request_drain(stack.services, f":{worker.pid}:")
 

@@ -1,4 +1,5 @@
-"""Chroma answers and does not work: the stack restarts it, and nothing acknowledged is lost."""
+"""Chroma answers and does not work: the stack restarts it, and nothing acknowledged is lost. In one process too, where
+nobody restarts it."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
+from harness.gates import UPSERT, FileGate, opened_at_the_end, with_gates
 from harness.stack import KEY, EmbeddedStack
 from harness.waiting import wait_until
 
@@ -49,6 +51,10 @@ class Client:
     def flush(self) -> None:
         self._call("POST", f"/memories/{self.base}/flush", {})
 
+    def create(self, number: int) -> httpx.Response:
+        """Another memory base, with a collection of its own."""
+        return self._call("POST", "/memories", {"name": f"another {number}", "flow_id": "f"})
+
     def memory(self) -> dict[str, Any]:
         shown: dict[str, Any] = self._call("GET", f"/memories/{self.base}").json()
         return shown
@@ -75,11 +81,14 @@ class Client:
         self._http.close()
 
 
-@pytest.fixture
-def stack(tmp_path: Path) -> Iterator[EmbeddedStack]:
+@pytest.fixture(params=["stack", "one process"])
+def stack(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EmbeddedStack]:
     """A stack whose data directory is a small disk of its own."""
     stack = EmbeddedStack(tmp_path)
+    stack.one_process = request.param == "one process"
     stack.data.mkdir()
+    if stack.one_process:
+        stack.changes = with_gates({"PYTHONPATH": stack.environment()["PYTHONPATH"]}, tmp_path / "gates")
     if (
         shutil.which("mount") is None
         or subprocess.run(
@@ -108,8 +117,11 @@ def test_after_a_full_disk_all_that_was_acknowledged_is_ingested(stack: Embedded
     wait_until(client.has_ingested_everything, RECOVERY_SECONDS, "all is ingested before")
 
     ballast = stack.data / "ballast"
-    _fill(ballast)
-    _fail_writes(stack)
+    if stack.one_process:
+        _fail_own_writes(stack, client, ballast)
+    else:
+        _fill(ballast)
+        _fail_writes(stack)
     for _ in range(FULL_CAPTURES):
         client.capture()
         _fill(ballast)
@@ -132,8 +144,9 @@ def test_a_deleted_directory_of_chroma_is_shown_and_not_ready(stack: EmbeddedSta
     wait_until(client.has_ingested_everything, RECOVERY_SECONDS, "all is ingested before")
     shutil.rmtree(stack.data / "chroma")
 
-    wait_until(lambda: "chroma" in client.failing(), RECOVERY_SECONDS, "readiness names Chroma")
-    wait_until(lambda: "chroma runs but does not work" in stack.output(), RECOVERY_SECONDS, "it is restarted")
+    if not stack.one_process:  # which opens new files with its next write
+        wait_until(lambda: "chroma" in client.failing(), RECOVERY_SECONDS, "readiness names Chroma")
+        wait_until(lambda: "chroma runs but does not work" in stack.output(), RECOVERY_SECONDS, "it is restarted")
     wait_until(lambda: client.memory()["mismatch"] is True, RECOVERY_SECONDS, "the mismatch is shown")
     wait_until(lambda: client.failing() == [], RECOVERY_SECONDS, "every part works")
     assert client.search("dense").json()["error"]["code"] == "collection_missing"
@@ -158,3 +171,13 @@ def _fail_writes(stack: EmbeddedStack) -> None:
             with pytest.raises(VectorStoreUnavailable):
                 chroma.delete(ref, [f"id{number}"])
     chroma.close()
+
+
+def _fail_own_writes(stack: EmbeddedStack, client: Client, ballast: Path) -> None:
+    """The same to the Chroma of one process, which has no address: by a job that is about to write, and new bases."""
+    with opened_at_the_end(FileGate(stack.directory / "gates", UPSERT)) as held:
+        while not held.reached():
+            assert client.capture()
+        _fill(ballast)
+    for number in range(6):
+        assert client.create(number).status_code == httpx.codes.SERVICE_UNAVAILABLE

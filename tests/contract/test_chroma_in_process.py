@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import psutil
@@ -13,6 +15,7 @@ import pytest
 from harness import ChromaServer
 from harness.process import running
 
+from memorybase.core.errors import VectorStoreUnavailable
 from memorybase.core.foreground import Foreground
 from memorybase.core.vectors.chroma import ChromaStore
 from memorybase.core.vectors.chroma_database import DATABASE
@@ -106,3 +109,35 @@ def test_its_database_has_a_write_ahead_log_which_a_close_ends(store: InProcessC
     assert (directory / f"{DATABASE}-wal").exists()
     store.closed_during(lambda: None)
     assert not (directory / f"{DATABASE}-wal").exists()
+
+
+def test_no_write_follows_a_failed_one_before_the_files_are_opened_again(
+    store: InProcessChroma, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next one would wait for ever for the transaction that Chroma has left open."""
+    from chromadb.api.rust import RustBindingsAPI
+    from chromadb.errors import InternalError
+
+    ref = store.create_collection("the-collection", {})
+    store.upsert(ref, records(0, 5))
+    reached: list[object] = []
+
+    def fail(api: object, *_: object, **__: object) -> None:
+        reached.append(api)
+        raise InternalError("database or disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RustBindingsAPI, "_upsert", fail)
+        patch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+        for _ in range(3):
+            with pytest.raises(VectorStoreUnavailable):
+                store.upsert(ref, records(5, 10))
+        with pytest.raises(VectorStoreUnavailable):
+            store.create_collection("another", {})
+        assert store.count(ref) == 5
+    assert len(reached) == 1
+
+    store.upsert(ref, records(5, 10))
+
+    assert store.count(ref) == 10
+    assert store._connected not in reached

@@ -1,5 +1,5 @@
 """The whole topology in pieces: API, workers and sweeper as processes over a Redis, a Chroma and a database that a test
-can take away one by one."""
+can take away one by one. Or as one process, which a test of the promises takes as API, worker and sweeper."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from redis import Redis
 
 from harness.chroma import ChromaServer
 from harness.constants import constants
-from harness.gates import Change, Gate, gate
+from harness.gates import INGEST, NOTIFY, RELEASE, Change, FileGate, Gate, SqliteGate, gate, opened_at_the_end
 from harness.model import MODEL_DIR
+from harness.one_process import OneProcess, beside
 from harness.postgres import PostgresServer
 from harness.process import PortServer, Server
 from harness.redis import RedisServer
@@ -118,12 +119,19 @@ class Topology:
         self.settings, self.cleanup = settings, cleanup
         self.redis, self.chroma, self.postgres = redis, chroma, postgres
         migrate.upgrade(settings.resolved_database_url)
-        services = self.services = wiring.build(settings, role="cli")
+        services = wiring.build(settings, role="cli")
         cleanup.callback(wiring.close, services)
+        if settings.one_process:
+            services = beside(services)
+        self.services = services
         parts: Any = (services.vectors, services.queue, services.locks, services.embedders)
         user_id = api_keys.ensure_local_user(services, KEY)
         self.world = World(services, *parts, user_id, ids.flow_id(user_id, "flow"))  # nothing in it is a double
-        self.api, self.worker, self.sweeper = ApiServer(settings), WorkerServer(settings), SweeperServer(services)
+        self.one_process = OneProcess(settings, KEY) if settings.one_process else None
+        whole: Any = self.one_process
+        self.api: ApiServer = whole or ApiServer(settings)
+        self.worker: WorkerServer = whole or WorkerServer(settings)
+        self.sweeper: SweeperServer = whole or SweeperServer(services)
         for server in (self.api, self.worker, self.sweeper):
             cleanup.callback(server.close)
         self.client = httpx.Client(
@@ -133,9 +141,9 @@ class Topology:
 
     def start(self, *servers: Server) -> None:
         """At once."""
-        for server in servers:
+        for server in dict.fromkeys(servers):
             server.launch()
-        for server in servers:
+        for server in dict.fromkeys(servers):
             server.wait_until_it_answers()
 
     def add(self, server: AnyServer) -> AnyServer:
@@ -152,8 +160,56 @@ class Topology:
         return str(sa.make_url(self.settings.database_url).database)
 
     def gate(self, change: Change) -> AbstractContextManager[Gate]:
-        assert self.postgres, "gates are triggers in PostgreSQL"
+        if self.one_process:
+            return opened_at_the_end(SqliteGate(self.one_process.gates, self.sqlite_file, change))
+        assert self.postgres, "gates are triggers in PostgreSQL, or in the one process"
         return gate(self.postgres, self.dbname, change)
+
+    @contextmanager
+    def gate_before(self, function: str) -> Iterator[Gate]:
+        """One of `gates.FUNCTIONS`, in the one process."""
+        assert self.one_process
+        with opened_at_the_end(FileGate(self.one_process.gates, function)) as held:
+            yield held
+
+    @contextmanager
+    def lock_kept(self) -> Iterator[None]:
+        """A worker that has committed the end of a job gets no further."""
+        if self.one_process:
+            with self.gate_before(RELEASE):
+                yield
+            return
+        assert self.redis
+        self.redis.freeze()
+        yield
+        self.redis.thaw()
+
+    @contextmanager
+    def notifications_lost(self) -> Iterator[None]:
+        """Who notifies waits, and is to be killed meanwhile: what was on its way is lost."""
+        if self.one_process:
+            with self.gate_before(NOTIFY):
+                yield
+            return
+        assert self.redis
+        self.redis.freeze()
+        yield
+        self.redis.kill()
+        self.redis.start()
+
+    @contextmanager
+    def nothing_ingested(self) -> Iterator[None]:
+        """No worker runs, and afterwards only that of the one process goes on by itself."""
+        if self.one_process:
+            with self.gate_before(INGEST):
+                yield
+            return
+        self.worker.stop()
+        yield
+
+    @property
+    def sqlite_file(self) -> Path:
+        return self.settings.data_dir / "memorybase.db"
 
     # What a user does.
 
@@ -175,6 +231,13 @@ class Topology:
     def status(self, base: str) -> Any:
         return self.call("GET", f"/memories/{base}")
 
+    def is_ready(self, base: str) -> bool:
+        """False too while no API answers."""
+        try:
+            return bool(self.status(base)["status"] == "ready")
+        except httpx.TransportError:
+            return False
+
     def wait_until_ingested(self, base: str, count: int) -> None:
         wait_until(
             lambda: self.status(base)["total_processed"] == count and self.status(base)["status"] == "ready",
@@ -192,6 +255,11 @@ class Topology:
 
     def stored(self, base: str) -> set[str]:
         return self.world.stored(UUID(base))
+
+    def processed(self, base: str) -> int:
+        """What its API would say."""
+        serving = self.world.base(UUID(base)).serving
+        return sum(row.total_processed for row in self.world.rows(UUID(base)) if row.generation == serving)
 
     def running(self, base: str) -> bool:
         return any(job.state == JobState.RUNNING for job in self.jobs(base))
@@ -213,14 +281,13 @@ class Topology:
         """Ledger, Chroma's ids and the counters agree, for so many messages."""
         serving = self.world.base(UUID(base)).serving
         held = [entry for entry in self.world.ledger(UUID(base)) if entry.generation == serving]
-        rows = [row for row in self.world.rows(UUID(base)) if row.generation == serving]
         assert len(held) == count
         expected = [
             chunk for e in held for chunk in chunk_ids.chunk_ids(e.memory_base_id, e.message_id, e.version, e.chunks)
         ]
         pages = self.services.vectors.iter_ids(self.ref(base))
         assert sorted(chunk for page in pages for chunk in page) == sorted(expected)
-        assert sum(row.total_processed for row in rows) == count
+        assert self.processed(base) == count
 
 
 @contextmanager
@@ -235,7 +302,7 @@ def topology(
 ) -> Iterator[Topology]:
     """No process of it runs yet. The data are on SQLite in the folder, or in a new database of `postgres`. A Redis or
     Chroma that does not answer is its own: it is started, and stopped in the end. Redis is emptied. `values`: of
-    constants, by their paths."""
+    constants, by their paths. With `one_process=True` there is one, and no server below it."""
     with ExitStack() as cleanup:
         cleanup.enter_context(constants(values or {}))
         for server in (redis, chroma):

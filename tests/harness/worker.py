@@ -9,12 +9,11 @@ import sqlalchemy as sa
 
 from harness.constants import AT_START
 from harness.process import Server
+from harness.stack import CLIENT, ROOT
 from memorybase.core import errors
 from memorybase.core.database.engine import Database
 from memorybase.core.models import Heartbeat
 from memorybase.core.settings import Settings
-
-ROOT = Path(__file__).resolve().parents[2]
 
 # What two words do to the model.
 DEADLY, NOT_A_NUMBER = "volcano", "whirlpool"
@@ -38,12 +37,12 @@ OnnxEmbedder._run = broken
 """
 
 
-def sabotaged(settings: Settings, folder: Path, code: str, *, flags: tuple[str, ...] = ()) -> WorkerServer:
-    """A worker whose process runs this code when it starts."""
+def sabotage(folder: Path, code: str) -> dict[str, str]:
+    """Changes of the environment of a process which lets it run this code when it starts."""
     folder.mkdir()
     # Python runs it where its folder is on PYTHONPATH, and no other file of this name.
     (folder / "sitecustomize.py").write_text((AT_START / "sitecustomize.py").read_text() + code)
-    return WorkerServer(settings, flags=flags, changes={"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"})
+    return {"PYTHONPATH": os.pathsep.join((str(folder), str(ROOT), str(CLIENT)))}
 
 
 class WorkerServer(Server):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ CLOSE_SECONDS, CLOSE_POLL_SECONDS = 5.0, 0.02
 # Chroma keeps the interpreter while it writes, and requests wait: for its commit and for each record. With 50 records
 # they wait twice as long, and Chroma's part of ingestion takes a tenth less.
 WRITE_BATCH = 25
+WRITES = ("create_collection", "delete_collection", "upsert", "delete")
+ROOM_BYTES = 16 * 2**20  # to open the files again
 GAP_SECONDS = 1.0  # that a write waits at most until no request is in progress
 
 
@@ -32,6 +35,10 @@ class InProcessChroma(ChromaStore):
 
     While `closed_during` runs, nothing of Chroma is open and calls wait. Only then may Python's SQLite open Chroma's
     database: when a second SQLite library of a process closes a file, the first one's locks on it are gone.
+
+    After a write that failed, as on a full disk, Chroma keeps a transaction open. A later write would wait for its end
+    for ever, with Python's interpreter, and so with the whole process. So no write follows before the files are opened
+    again, which needs room; reads go on until then.
     """
 
     upsert_batch = id_batch = WRITE_BATCH
@@ -40,6 +47,8 @@ class InProcessChroma(ChromaStore):
         super().__init__("", timeout_seconds=0)
         self._directory, self._foreground = directory, foreground
         self._was_open = False
+        self._writing = threading.Lock()  # Chroma keeps the interpreter while it writes, so nobody waits longer for it
+        self._has_failed_write = False
         self._idle = threading.Condition()
         self._calls = 0
         self._is_closing = False
@@ -76,7 +85,7 @@ class InProcessChroma(ChromaStore):
         load_client()
         from chromadb.errors import ChromaError
 
-        with self._call():
+        with self._write(operation) if operation in WRITES else nullcontext(), self._call():
             try:
                 with super()._api(operation) as api:
                     yield api
@@ -88,6 +97,20 @@ class InProcessChroma(ChromaStore):
             except BaseException as error:
                 if type(error).__name__ == "PanicException":  # of Rust; it is no Exception
                     raise VectorStoreUnavailable(operation=operation, reason="PanicException") from error
+                raise
+
+    @contextmanager
+    def _write(self, operation: str) -> Iterator[None]:
+        with self._writing:
+            if self._has_failed_write:
+                if shutil.disk_usage(self._directory.parent).free < ROOM_BYTES:
+                    raise VectorStoreUnavailable(operation=operation, reason="a write failed, and the disk is full")
+                self.closed_during(lambda: None)
+                self._has_failed_write = False
+            try:
+                yield
+            except VectorStoreUnavailable:
+                self._has_failed_write = True
                 raise
 
     @contextmanager
