@@ -49,10 +49,13 @@ class RunningStack:
     chroma_url: str = ""
     one_process: bool = False
     since: str = ""  # when it was started
+    in_program: bool = False  # which serves no address
 
     @property
     def command(self) -> str:
-        """The command that runs it."""
+        """What runs it."""
+        if self.in_program:
+            return "memorybase.local"
         return "memorybase up --one-process" if self.one_process else "memorybase up"
 
 
@@ -96,9 +99,9 @@ class DataDir:
         return self.logs / f"{name}.log"
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Lock the directory. Raises Conflict if another stack holds the lock, which always ends with its process, and
-        EnvironmentFailure if the directory cannot be written."""
+    def locked(self) -> Iterator[int]:
+        """Lock the directory; the lock file's descriptor. Raises Conflict if another stack holds the lock, which always
+        ends with its process, and EnvironmentFailure if the directory cannot be written."""
         with self._writing():
             descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -107,7 +110,7 @@ class DataDir:
             with self._writing():
                 os.ftruncate(descriptor, 0)
                 os.write(descriptor, str(os.getpid()).encode())
-            yield
+            yield descriptor
         finally:
             os.close(descriptor)
 
@@ -127,7 +130,7 @@ class DataDir:
         where = ""
         if running is not None:
             since = f" since {running.since}" if running.since else ""
-            where = f" as `{running.command}`{since} and serves {running.url}"
+            where = f" as `{running.command}`{since}" + (f" and serves {running.url}" if running.url else "")
         with contextlib.suppress(OSError):
             where = f" (process {self.lock_file.read_text().strip()}){where}"
         return f"A stack is already running in {self.path}{where}. Stop it first, or choose another --data-dir."

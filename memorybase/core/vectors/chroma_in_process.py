@@ -50,15 +50,19 @@ class InProcessChroma(ChromaStore):
             self._idle.wait_for(lambda: self._calls == 0)
         try:
             self.close()
-            self._wait_until_closed()
             work()
         finally:
             with self._idle:
                 self._is_closing = False
                 self._idle.notify_all()
 
+    def close(self) -> None:
+        """Close the files; a later call opens them again. Raises VectorStoreUnavailable if they stay open."""
+        super().close()
+        self._wait_until_closed()
+
     def _wait_until_closed(self) -> None:
-        """Its threads close the files some milliseconds after it has stopped."""
+        """Chroma's threads close the files some milliseconds after it has stopped."""
         deadline = time.monotonic() + CLOSE_SECONDS
         process, folder = psutil.Process(), self._directory.resolve()
         while any(Path(each.path).is_relative_to(folder) for each in process.open_files()):
