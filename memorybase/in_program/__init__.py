@@ -13,6 +13,7 @@ import threading
 from collections import defaultdict
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +110,9 @@ def _after_fork() -> None:
     _turns.clear()
 
 
-# Before executors of the standard library refuse work, which is before atexit's functions.
+# Embedding needs executors, which refuse work from their own such call on: it comes before atexit's functions, and was
+# registered by their import. The latest one is the first.
+import_module("concurrent.futures.thread")
 getattr(threading, "_register_atexit", atexit.register)(_end_all)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
