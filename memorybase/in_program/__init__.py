@@ -34,7 +34,7 @@ SERVER_ONLY = {"web": False, "mcp": False, "rate_limit_per_second": 0}
 
 _open: dict[Path, Application] = {}
 _turns: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)  # one opens or closes a directory at a time
-_of_parents: list[Application] = []  # never freed in a fork: their files are the parent's
+_kept: list[Application] = []  # never freed: what could not be ended, and in a fork what is the parent's
 
 
 def local(folder: str | Path, **settings: Any) -> Client:
@@ -90,6 +90,7 @@ def _leave(transport: Transport) -> None:
         try:
             application.stop()
         except errors.MemorybaseError as error:
+            _kept.append(application)
             raise client_errors.BY_CODE[error.code](str(error)) from error
 
 
@@ -103,10 +104,10 @@ def _end_all() -> None:
 
 def _after_fork() -> None:
     """In the child: what is open is the parent's, and so is the lock, which would outlive it here."""
-    for application in _open.values():
-        os.close(application.lock)
-        _of_parents.append(application)
+    _kept.extend(_open.values())
     _open.clear()
+    for application in _kept:
+        os.close(application.lock)
     _turns.clear()
 
 

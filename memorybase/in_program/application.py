@@ -55,7 +55,8 @@ class Application:
             reported: list[str] = []
             self.lock = opened.enter_context(opened_directory(self.data, reported.append))
             settings = settings_of(self.data, **self.stated)
-            make_private(self.data.path)
+            if not settings.database_url:
+                make_private(self.data.path)
             stream = opened.enter_context(self.data.log_file(LOG).open("a", encoding="utf-8"))
             opened.callback(telemetry.log_apart(settings, stream))
             for text in reported:
@@ -65,7 +66,11 @@ class Application:
             with _starting:
                 self._parts = Parts(settings, asked=self._asked, failed=self.fail, is_guest=True)
             self.app = self._parts.app
-            self._serve()
+            try:
+                self._serve()
+            except BaseException:
+                self._parts.stop()
+                raise
             self._opened = opened.pop_all()
 
     def stop(self) -> None:

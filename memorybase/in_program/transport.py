@@ -97,20 +97,22 @@ class Exchange(httpx.SyncByteStream, httpx.AsyncByteStream):
         try:
             return self._submitted(parts).result(self._seconds)
         except BaseException as error:
-            raise self._failed(error) from error
+            self.close()
+            if (known := self._known(error)) is None:
+                raise
+            raise known from error
 
     async def aget(self, parts: Any) -> list[Message | None]:
         """Wait for them in another event loop."""
         try:
             return await asyncio.wait_for(asyncio.wrap_future(self._submitted(parts)), self._seconds)
-        except asyncio.CancelledError as error:
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
-                self.close()
-                raise
-            raise self._failed(error) from error
         except BaseException as error:
-            raise self._failed(error) from error
+            self.close()
+            task = asyncio.current_task()
+            is_cancelled = task is not None and task.cancelling()
+            if is_cancelled or (known := self._known(error)) is None:
+                raise
+            raise known from error
 
     async def begin(self) -> list[Message | None]:
         self._application.run(self._call())
@@ -128,13 +130,13 @@ class Exchange(httpx.SyncByteStream, httpx.AsyncByteStream):
     def _submitted(self, parts: Any) -> Future[list[Message | None]]:
         return self._application.submit(parts, self._request)
 
-    def _failed(self, error: BaseException) -> BaseException:
-        self.close()
+    def _known(self, error: BaseException) -> httpx.TransportError | None:
+        """httpx's error for it, if it is one of this transport."""
         if isinstance(error, TimeoutError):
             return httpx.ReadTimeout(f"no answer within {self._seconds:g} s", request=self._request)
         if isinstance(error, CancelledError | asyncio.CancelledError):
             return httpx.RemoteProtocolError("memorybase was closed meanwhile", request=self._request)
-        return error
+        return None
 
     async def _call(self) -> None:
         with suppress(Exception):  # the application has logged it
