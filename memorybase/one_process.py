@@ -37,6 +37,7 @@ LOG = "memorybase"  # logs/memorybase.log
 LOOK_SECONDS = 10.0  # between two looks at the log's size and at the data directory
 READY_POLL_SECONDS = 0.1
 SWEEPER_STOP_SECONDS = 5.0
+SWEEPER_STOP_SECONDS_OF_GUEST = 60.0  # nothing cuts it off, and a busy machine may take long
 # Of glibc's mallopt: what is freed is overwritten, as in the stack's Chroma, and few threads have a heap of their own.
 M_PERTURB, M_ARENA_MAX = -6, -8
 
@@ -126,14 +127,17 @@ class Parts:
             failed=failed,
             is_guest=is_guest,
         )
-        self._stop_sweeper = _start_sweeper(services, failed)
+        seconds = SWEEPER_STOP_SECONDS_OF_GUEST if is_guest else SWEEPER_STOP_SECONDS
+        self._end_sweeping = threading.Event()
+        self._sweepers_left = _start_sweeper(services, self._end_sweeping, failed, seconds)
 
     def stop(self) -> list[str]:
         """Let the running job end, and close everything. Returns what goes on: a process that ends cuts it off."""
         from memorybase import wiring
 
+        self._end_sweeping.set()
         going_on = [] if self._worker.stop() else ["worker"]
-        going_on += self._stop_sweeper()
+        going_on += self._sweepers_left()
         try:
             wiring.close(self.services)
         except errors.VectorStoreUnavailable:
@@ -211,11 +215,12 @@ async def look_after_files(data: DataDir) -> None:
         await asyncio.sleep(LOOK_SECONDS)
 
 
-def _start_sweeper(services: Services, failed: Report) -> Callable[[], list[str]]:
-    """Start it, and return what stops it, which says which of its threads go on."""
+def _start_sweeper(
+    services: Services, stop: threading.Event, failed: Report, seconds: float
+) -> Callable[[], list[str]]:
+    """Start it. Returns what waits for its end, no longer than this, and names the threads that go on."""
     from memorybase.cli.sweep import sweep_with
 
-    stop = threading.Event()
     threads: list[threading.Thread] = []
 
     def run() -> None:
@@ -228,12 +233,10 @@ def _start_sweeper(services: Services, failed: Report) -> Callable[[], list[str]
     threads.append(threading.Thread(target=run, name="sweeper", daemon=True))
     threads[0].start()
 
-    def end() -> list[str]:
-        stop.set()
-        deadline = time.monotonic() + SWEEPER_STOP_SECONDS
-        threads[0].join(SWEEPER_STOP_SECONDS)
-        for thread in threads[1:]:
+    def left() -> list[str]:
+        deadline = time.monotonic() + seconds
+        for thread in threads:  # the first one adds the others at its end
             thread.join(max(0.0, deadline - time.monotonic()))
         return [thread.name for thread in threads if thread.is_alive()]
 
-    return end
+    return left

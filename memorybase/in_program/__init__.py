@@ -107,7 +107,7 @@ def _after_fork() -> None:
     _kept.extend(_open.values())
     _open.clear()
     for application in _kept:
-        os.close(application.lock)
+        application.close_lock()
     _turns.clear()
 
 

@@ -39,7 +39,7 @@ class Application:
         self.clients: weakref.WeakSet[Transport] = weakref.WeakSet()
         self.key = ""
         self.app: Any = None
-        self.lock = -1  # the file's descriptor
+        self._lock = -1  # the file's descriptor
         self._problem = ""
         self._opened = contextlib.ExitStack()
         self._pid = os.getpid()
@@ -53,7 +53,7 @@ class Application:
         """Raises errors of memorybase.core.errors, and ValueError for a setting."""
         with contextlib.ExitStack() as opened:
             reported: list[str] = []
-            self.lock = opened.enter_context(opened_directory(self.data, reported.append))
+            self._lock = opened.enter_context(opened_directory(self.data, reported.append))
             settings = settings_of(self.data, **self.stated)
             if not settings.database_url:
                 make_private(self.data.path)
@@ -82,6 +82,12 @@ class Application:
             named = " and ".join(going_on)
             raise errors.NotReady(f"The {named} did not end. {self.data.path} is locked until this program ends.")
         self._opened.close()
+
+    def close_lock(self) -> None:
+        """In a fork: the lock stays the parent's, and would outlive it here."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
 
     @property
     def is_of_parent(self) -> bool:

@@ -165,7 +165,6 @@ class TestTheEnd:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(worker_process, "DRAIN_SECONDS", 0.2)
-        monkeypatch.setattr(one_process, "SWEEPER_STOP_SECONDS", 30.0)
         is_hanging, release = threading.Event(), threading.Event()
 
         def hang(*_: object) -> Any:

@@ -18,7 +18,7 @@ from memorybase.core.vectors.chroma import ChromaStore, error_of, load_client
 if TYPE_CHECKING:
     from chromadb.api import ServerAPI
 
-CLOSE_SECONDS, CLOSE_POLL_SECONDS = 5.0, 0.02
+CLOSE_SECONDS, CLOSE_POLL_SECONDS = 30.0, 0.02
 # Chroma keeps the interpreter while it writes, and requests wait: for its commit, which takes longest, and for each
 # record. With 20 records half of the captures beside ingestion take as long, but the slowest twice as long.
 WRITE_BATCH = 50
