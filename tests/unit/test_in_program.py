@@ -157,7 +157,7 @@ def test_an_end_of_the_application_is_one_of_the_calls(
     monkeypatch.setattr(in_program.application, "STOP_SECONDS", 0)
     with client.stream("GET", "/halves") as answer:
         application.call_soon(application._stop.set)
-        with pytest.raises(httpx.RemoteProtocolError):
+        with pytest.raises(httpx.TransportError):
             answer.read()
     application._thread.join()
     with pytest.raises(httpx.ConnectError):
