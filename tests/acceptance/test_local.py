@@ -17,9 +17,10 @@ from typing import Any
 
 import pytest
 from harness.pieces import sqlite_writer_blocked
-from harness.stack import EmbeddedStack, environment, run_memorybase
+from harness.stack import ROOT, EmbeddedStack, environment, run_memorybase
 from harness.waiting import wait_until
 from memorybase_client import Client, errors
+from shown import blocks_of
 
 import memorybase
 from memorybase import in_program, one_process
@@ -55,6 +56,16 @@ def test_a_program_captures_ingests_searches_and_gives_a_model_its_context(memor
     assert (found.content, found.pending) == ("My boat lies at berth 12.", False)
     assert "berth 12" in context.text
     assert memory.check_mismatch(base).state == "ok"
+
+
+@pytest.mark.slow
+def test_the_fixture_of_the_guide_gives_each_test_a_memory_of_its_own(tmp_path: Path) -> None:
+    (block,) = [each for each in blocks_of(ROOT / "docs/howto/python-client.md") if "pytest.fixture" in each.code]
+    again = "\n\ndef test_another_one_is_empty(memory):\n    assert list(memory.list_flows()) == []\n"
+    (tmp_path / "test_agent.py").write_text(block.code + again)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--rootdir={tmp_path}", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment(), check=False)
+    assert "2 passed" in done.stdout, done.stdout
 
 
 @pytest.mark.slow
@@ -104,7 +115,7 @@ class TestDirectories:
         refused = run("memorybase.local(folder)", tmp_path / "memory")
         assert re.search(rf"memorybase_client.errors.Conflict: .*{holder}", refused.stderr), refused
         command = run_memorybase("status", "--data-dir", str(tmp_path / "memory"))
-        assert f"is open in process {os.getpid()}, which serves no address. Close `memorybase.local`" in command.stderr
+        assert f"is open in process {os.getpid()}, which serves no address. Close `memorybase.local`" in command.stdout
         prepared(memory)  # it has not noticed
 
     def test_the_stack_reads_what_a_program_has_stored_and_the_other_way_round(self, tmp_path: Path) -> None:
