@@ -31,6 +31,7 @@ from memorybase.stack.state import DataDir
 URL = "http://memorybase.invalid"  # nothing reaches it but the transport
 # What a server needs and one program does not; a keyword argument can state it.
 SERVER_ONLY = {"web": False, "mcp": False, "rate_limit_per_second": 0}
+DECIDED = {"data_dir", "one_process", "redis_url", "broker_url", "chroma_url"}  # by the folder and the form
 
 _open: dict[Path, Application] = {}
 _turns: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)  # one opens or closes a directory at a time
@@ -56,8 +57,8 @@ async def local_async(folder: str | Path, **settings: Any) -> AsyncClient:
 
 
 def _enter(folder: str | Path, settings: dict[str, Any], transport: Transport) -> Application:
-    if unknown := sorted(settings.keys() - Settings.model_fields.keys()):
-        raise ValueError(f"{', '.join(unknown)} must be a setting of memorybase")
+    if unknown := sorted(settings.keys() - Settings.model_fields.keys() | settings.keys() & DECIDED):
+        raise ValueError(f"{', '.join(unknown)} must be a setting of memorybase that a program can choose")
     data = DataDir(Path(folder))
     with _turns[data.path]:
         application = _open.get(data.path)

@@ -101,6 +101,8 @@ class TestDirectories:
     def test_a_setting_that_is_none_and_one_that_is_invalid_are_named(self, tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=r"embeding_model must be a setting"):
             memorybase.local(tmp_path, embeding_model="x")
+        with pytest.raises(ValueError, match="chroma_url must be a setting of memorybase that a program can choose"):
+            memorybase.local(tmp_path, chroma_url="http://127.0.0.1:8001")
         with pytest.raises(ValueError, match="CHUNK_TOKENS: Input should be greater"):
             memorybase.local(tmp_path, chunk_tokens=1)
         with memorybase.local(tmp_path):  # nothing holds the directory
