@@ -155,6 +155,7 @@ class TestTheEnd:
         ended = run(f"{BACKLOG}\nprint('captured', flush=True)\n{end}", tmp_path / "memory")
         assert ended.stdout == "captured\n"
         assert ended.stderr == "" or "ZeroDivisionError" in ended.stderr.splitlines()[-1]
+        assert "task_failed" not in (tmp_path / "memory" / "logs" / "memorybase.log").read_text()
         assert ingested_exactly(tmp_path / "memory", NOTES)
 
     def test_a_kill_between_upsert_and_advance_loses_and_doubles_nothing(self, tmp_path: Path) -> None:
@@ -211,7 +212,7 @@ class TestTheProgram:
         try:
             with memorybase.local(folder) as client:
                 client.wait_until_searchable(prepared_with(client, "The anchor is red."))
-                kept = [each for each in folder.iterdir() if each.name not in {"other.txt", "worker_id"}]
+                kept = [each for each in folder.iterdir() if each.name != "other.txt"]
                 assert {oct(each.stat().st_mode & 0o077) for each in kept} == {"0o0"}
         finally:
             os.umask(before)
