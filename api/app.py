@@ -69,6 +69,7 @@ def create_app(services: Services | None = None, *, monotonic: Callable[[], floa
     app.state.settings = settings
     app.state.services = services
     app.state.ending = False
+    app.state.is_guest = False  # in a program, whose process is not ours to tune
     app.state.connections_bounded = False
     app.state.gate = Gate(settings, clock=monotonic)
     app.state.admission = Admission(services.state.of(Foreground) if services and settings.one_process else None)
@@ -164,4 +165,5 @@ def _share_the_interpreter(app: FastAPI) -> None:
     would wait behind a search each time."""
     threads = to_thread.current_default_thread_limiter()
     threads.total_tokens = max(threads.total_tokens, admission_of(app).threads + OTHER_THREADS)
-    sys.setswitchinterval(SWITCH_SECONDS)
+    if not app.state.is_guest:
+        sys.setswitchinterval(SWITCH_SECONDS)

@@ -14,14 +14,15 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import httpx
 from memorybase_client import local_stack
 
-from memorybase.core import collector, errors
+from memorybase.core import collector, errors, telemetry
 from memorybase.core.settings import Settings, embedded
 from memorybase.stack.announce import local_of, note_for_clients, offer_sign_in, say_what_to_export, stay_noted
 from memorybase.stack.children import reachable
@@ -31,16 +32,18 @@ from memorybase.stack.watch import failing_parts
 
 if TYPE_CHECKING:
     from memorybase.core.services import Services
-    from worker.thread import WorkerThread
 
 LOG = "memorybase"  # logs/memorybase.log
 LOOK_SECONDS = 10.0  # between two looks at the log's size and at the data directory
 READY_POLL_SECONDS = 0.1
 SWEEPER_STOP_SECONDS = 5.0
+SWEEPER_STOP_SECONDS_OF_GUEST = 60.0  # nothing cuts it off, and a busy machine may take long
 # Of glibc's mallopt: what is freed is overwritten, as in the stack's Chroma, and few threads have a heap of their own.
 M_PERTURB, M_ARENA_MAX = -6, -8
 
 Report = Callable[[str], None]
+
+log = telemetry.get_logger(__name__)
 
 
 def run_one_process(data_dir: Path, host: str, port: int, report: Report, *, with_parent: bool = False) -> None:
@@ -48,18 +51,21 @@ def run_one_process(data_dir: Path, host: str, port: int, report: Report, *, wit
     `with_parent` stops it when standard input closes."""
     with contextlib.suppress(KeyboardInterrupt), opened(data_dir, host, port, report, sweeper=LOG) as (data, free):
         _end_by_signals()
-        settings = embedded(data.path, one_process=True, broker_url="")
-        settings = settings.model_copy(update={"api_key": data.api_key(settings)})
+        settings = settings_of(data)
         _prepare_process(settings)
         stack = RunningStack(os.getpid(), f"http://{reachable(host)}:{free}", one_process=True, since=now_text())
         data.write_stack(stack)
         if with_parent:
             threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
         with data.log_file(LOG).open("a", encoding="utf-8") as log:
-            from memorybase.core import telemetry
-
             telemetry.configure(settings, stream=log)
             OneProcess(settings, data, stack, report, log, note=not with_parent).run(host, free)
+
+
+def settings_of(data: DataDir, **changes: Any) -> Settings:
+    """The settings of one process in this directory, with its key."""
+    settings = embedded(data.path, one_process=True, broker_url="", **changes)
+    return settings.model_copy(update={"api_key": data.api_key(settings)})
 
 
 def _end_by_signals() -> None:
@@ -89,8 +95,66 @@ def _prepare_process(settings: Settings) -> None:
         mallopt(M_PERTURB, 255)
 
 
+class Parts:
+    """API, worker and sweeper over the same services, from the migration to the end of the last job.
+
+    `output` gets what a child says. `failed` is called with the reason if one of them ends by itself, `asked` if
+    somebody asks the worker to stop. With `is_guest` the process is a program's: nothing of it is changed, and a job
+    that hangs does not end it.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        data: DataDir,
+        output: IO[str],
+        *,
+        asked: Callable[[], object],
+        failed: Report,
+        is_guest: bool = False,
+    ) -> None:
+        from api.app import create_app, with_page
+        from memorybase import wiring
+        from memorybase.core.auth import api_keys
+        from memorybase.core.database import migrate
+        from memorybase.core.vectors.shared import share
+        from memorybase.core.vectors.stores import store_named
+        from worker.thread import WorkerThread
+
+        migrate.upgrade(settings.migration_url)
+        self.services = services = wiring.build(settings, role="all")
+        api_keys.ensure_local_user(services, str(settings.api_key))
+        self.app = with_page(create_app(services))
+        self.app.state.is_guest = is_guest
+        self._end_sharing = share(store_named(services.vectors, "chroma"), data.run)
+        self._worker = WorkerThread(
+            wiring.for_worker(services),
+            wiring.queue_of(services),
+            stop_process=asked,
+            failed=failed,
+            is_guest=is_guest,
+        )
+        seconds = SWEEPER_STOP_SECONDS_OF_GUEST if is_guest else SWEEPER_STOP_SECONDS
+        self._end_sweeping = threading.Event()
+        self._sweepers_left = _start_sweeper(services, self._end_sweeping, output, failed, seconds)
+
+    def stop(self) -> list[str]:
+        """Let the running job end, and close everything. Returns what goes on: a process that ends cuts it off."""
+        from memorybase import wiring
+
+        self._end_sweeping.set()
+        going_on = [] if self._worker.stop() else ["worker"]
+        going_on += self._sweepers_left()
+        self._end_sharing()
+        try:
+            wiring.close(self.services)
+        except errors.VectorStoreUnavailable:
+            going_on.append("vector store")
+        return going_on
+
+
 class OneProcess:
-    """The parts of the process, from the migration to the end of the last job."""
+    """The process that serves the parts and reports."""
 
     def __init__(
         self,
@@ -104,45 +168,31 @@ class OneProcess:
     ) -> None:
         self._settings, self._data, self._stack = settings, data, stack
         self._report, self._log, self._note = report, log, note
+        self._failure = ""
 
     def run(self, host: str, port: int) -> None:
+        self._report(f"starting in {self._data.path}")
         with collector.spared():
-            from api.app import create_app, with_page
             from api.file_limit import raise_file_limit
             from api.server import serve_app
-            from memorybase import wiring
-            from memorybase.core.vectors.shared import share
-            from memorybase.core.vectors.stores import store_named
 
-        raise_file_limit()  # before Chroma reads it
-        self._report(f"starting in {self._data.path}")
-        services = self._services()
-        app = with_page(create_app(services))
+            raise_file_limit()  # before Chroma reads it
+            parts = Parts(self._settings, self._data, self._log, asked=_request_stop, failed=self._fail)
         local = local_of(self._stack.url, self._data, self._settings)
-        end_sharing = share(store_named(services.vectors, "chroma"), self._data.run)
-        worker, stop_sweeper = _start_worker(services), _start_sweeper(services, self._log)
         threading.Thread(target=lambda: asyncio.run(self._announce(local)), name="announce", daemon=True).start()
         try:
-            is_served = serve_app(app, host, port, has_own_log=False)
+            is_served = serve_app(parts.app, host, port, has_own_log=False)
         finally:
             self._report("stopping")
             local_stack.forget(local)
-            worker.stop()
-            stop_sweeper()
-            end_sharing()
-            wiring.close(services)
-        if not is_served:
-            raise errors.NotReady(f"The API did not start. The log is {self._data.log_file(LOG)}")
+            parts.stop()
+        if self._failure or not is_served:
+            problem = self._failure or "the API did not start"
+            raise errors.NotReady(f"{problem[0].upper()}{problem[1:]}. The log is {self._data.log_file(LOG)}")
 
-    def _services(self) -> Services:
-        from memorybase import wiring
-        from memorybase.core.auth import api_keys
-        from memorybase.core.database import migrate
-
-        migrate.upgrade(self._settings.migration_url)
-        services = wiring.build(self._settings, role="all")
-        api_keys.ensure_local_user(services, str(self._settings.api_key))
-        return services
+    def _fail(self, reason: str) -> None:
+        self._failure = self._failure or reason
+        _request_stop()
 
     async def _announce(self, local: local_stack.LocalStack) -> None:
         """Say what the stack of several processes says, and then look after the log and the note for clients."""
@@ -171,32 +221,39 @@ class OneProcess:
         say_what_to_export(self._data, embedded(self._data.path), self._report)
 
     async def _look_after_files(self) -> None:
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            if not self._data.run.is_dir():
-                self._report(f"error: The data directory {self._data.path} was deleted. Start the stack again.")
-                _request_stop()
-                return
-            self._data.trim_log(LOG)
+        await look_after_files(self._data)
+        self._fail(f"the data directory {self._data.path} was deleted")
 
 
-def _start_worker(services: Services) -> WorkerThread:
-    from memorybase import wiring
-    from worker.thread import WorkerThread
+async def look_after_files(data: DataDir) -> None:
+    """Keep the log small, until somebody deletes the data directory."""
+    while data.run.is_dir():
+        data.trim_log(LOG)
+        await asyncio.sleep(LOOK_SECONDS)
 
-    return WorkerThread(wiring.for_worker(services), wiring.queue_of(services), _request_stop)
 
-
-def _start_sweeper(services: Services, log: IO[str]) -> Callable[[], None]:
-    """Start it, and return what stops it."""
+def _start_sweeper(
+    services: Services, stop: threading.Event, output: IO[str], failed: Report, seconds: float
+) -> Callable[[], list[str]]:
+    """Start it. Returns what waits for its end, no longer than this, and names the threads that go on."""
     from memorybase.cli.sweep import sweep_with
 
-    stop = threading.Event()
-    thread = threading.Thread(target=sweep_with, args=(services, stop, log), name="sweeper", daemon=True)
-    thread.start()
+    threads: list[threading.Thread] = []
 
-    def end() -> None:
-        stop.set()
-        thread.join(SWEEPER_STOP_SECONDS)  # a step that takes longer is cut off with the process
+    def run() -> None:
+        try:
+            threads.extend(sweep_with(services, stop, output))
+        except Exception as error:  # a thread's edge: whoever has started it must know
+            log.exception("sweeper_failed")
+            failed(f"the sweeper ended: {telemetry.describe_error(error)}")
 
-    return end
+    threads.append(threading.Thread(target=run, name="sweeper", daemon=True))
+    threads[0].start()
+
+    def left() -> list[str]:
+        deadline = time.monotonic() + seconds
+        for thread in threads:  # the first one adds the others at its end
+            thread.join(max(0.0, deadline - time.monotonic()))
+        return [thread.name for thread in threads if thread.is_alive()]
+
+    return left

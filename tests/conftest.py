@@ -19,6 +19,7 @@ from typing import Any
 import hypothesis
 import pytest
 import redis
+import structlog
 from harness import ChromaServer, PostgresServer, RedisServer, running
 from harness.model import CACHE, MODEL_DIR, export_model
 from harness.pgbouncer import PgBouncerServer
@@ -44,6 +45,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ["XDG_CACHE_HOME"] = str(CACHE)
 # Nor what the user's stack and clients note.
 os.environ["XDG_STATE_HOME"] = str(CACHE / "state")
+# structlog's capture_logs replaces the processors of its own configuration, in place.
+structlog.configure(processors=telemetry.PROCESSORS)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

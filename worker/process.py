@@ -42,6 +42,8 @@ WATCH_SECONDS = 0.5  # how late the watchdog may be
 GROWN_BYTES = 64_000_000  # since the last time that memory was given back
 EXIT_SOFTWARE = 70  # sysexits.h: an internal software error
 
+Abandon = Callable[[str], object]
+
 log = telemetry.get_logger(__name__)
 
 
@@ -101,7 +103,8 @@ class Watchdog:
     """Ends the process when a job exceeds its deadline, or a stop exceeds `DRAIN_SECONDS`.
 
     The solo pool has no time limits, and a thread that hangs in a library cannot be interrupted. Past the deadline the
-    job is recovered like that of any lost worker; at a stop it is requeued.
+    job is recovered like that of any lost worker; at a stop it is requeued. `abandon`, if given, is called with the
+    reason instead: the process is a program's, which goes on.
     """
 
     def __init__(
@@ -110,12 +113,15 @@ class Watchdog:
         requeue: Callable[[], object] = lambda: None,
         *,
         now: Callable[[], float] = time.monotonic,
+        abandon: Abandon | None = None,
     ) -> None:
         self._deadline_seconds = deadline_seconds
         self._requeue = requeue
         self._now = now
+        self._abandon = abandon
         self._job: tuple[UUID, float] | None = None
         self._stop_by: float | None = None
+        self._stopped = threading.Event()
         threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
 
     @contextmanager
@@ -140,21 +146,31 @@ class Watchdog:
     def draining(self) -> bool:
         return self._stop_by is not None
 
+    def stop(self) -> None:
+        """No job runs any more."""
+        self._stopped.set()
+
     def _watch(self) -> None:
-        while True:
-            time.sleep(WATCH_SECONDS)
+        while not self._stopped.wait(WATCH_SECONDS):
             now = self._now()
             job, stop_by = self._job, self._stop_by
             if job is not None and now - job[1] > self._deadline_seconds:
                 log.critical("job_deadline_passed", job_id=str(job[0]), deadline_seconds=self._deadline_seconds)
-                os._exit(EXIT_SOFTWARE)
+                self._end(f"a job took longer than {self._deadline_seconds:g} s")
+                return
             if stop_by is not None and now > stop_by:
                 log.warning("drain_cut_short", job_id=str(job[0]) if job else None, after_seconds=DRAIN_SECONDS)
                 # In a thread: if it hangs or raises, the process still ends.
                 requeueing = threading.Thread(target=self._requeue, name="requeue", daemon=True)
                 requeueing.start()
                 requeueing.join(REQUEUE_SECONDS)
-                os._exit(EXIT_SOFTWARE)
+                self._end(f"a job did not end within {DRAIN_SECONDS:g} s")
+                return
+
+    def _end(self, reason: str) -> None:
+        if self._abandon is None:
+            os._exit(EXIT_SOFTWARE)
+        self._abandon(reason)
 
 
 def requeue_predecessors_jobs(services: Services) -> None:
@@ -223,14 +239,21 @@ class WorkerProcess:
         self.watchdog.restart()
 
 
-def start(services: Services, *, stop: Callable[[], object] | None = None) -> WorkerProcess:
+def start(
+    services: Services,
+    *,
+    stop: Callable[[], object] | None = None,
+    abandon: Abandon | None = None,
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> WorkerProcess:
     """Start the watchdog and the heartbeat, and load the model before the first task. `stop`: stops the process in
-    which a thread is the worker, when somebody asks for that."""
+    which a thread is the worker, when somebody asks for that. `abandon`: that process is a program's, which a job
+    that hangs does not end. `is_stopped`: whether to wait for the model no longer."""
     owner = owner_name(services.settings)
     process = WorkerProcess(
         services=services,
         owner=owner,
-        watchdog=Watchdog(deadlines.JOB_SECONDS, lambda: give_jobs_back(services, owner)),
+        watchdog=Watchdog(deadlines.JOB_SECONDS, lambda: give_jobs_back(services, owner), abandon=abandon),
         heartbeat=HeartbeatThread(
             services,
             owner,
@@ -242,8 +265,9 @@ def start(services: Services, *, stop: Callable[[], object] | None = None) -> Wo
     )
     if stop is None:
         _lower_priority()
-    _load_model(services)
-    collector.spare_loaded()
+    _load_model(services, is_stopped)
+    if abandon is None:
+        collector.spare_loaded()
     log.info("worker_started", owner=owner, pid=os.getpid())
     return process
 
@@ -270,10 +294,10 @@ def _lower_priority() -> None:
             Path("/proc/self/autogroup").write_text(str(NICENESS), encoding="utf-8")
 
 
-def _load_model(services: Services) -> None:
+def _load_model(services: Services, is_stopped: Callable[[], bool] = lambda: False) -> None:
     started = time.monotonic()
     try:
-        embedder = _once_prepared(services)
+        embedder = _once_prepared(services, is_stopped)
     except errors.EnvironmentFailure as exc:
         # Exiting would cause a restart loop. Each job retries and backs off; the job shows the error.
         log.error("model_unavailable_at_start", error=telemetry.describe_error(exc))  # noqa: TRY400 - no traceback
@@ -281,12 +305,14 @@ def _load_model(services: Services) -> None:
     log.info("model_loaded", embedder=embedder.identity, seconds=round(time.monotonic() - started, 2))
 
 
-def _once_prepared(services: Services) -> Embedder:
+def _once_prepared(services: Services, is_stopped: Callable[[], bool]) -> Embedder:
     """The default model, however long it takes: jobs stay queued meanwhile. Raises ModelUnavailable."""
     while True:
         try:
             return services.embedders.get()
         except errors.ModelPreparing:  # raised after a few seconds
+            if is_stopped():
+                raise
             log.info("model_preparing", reason=services.embedders.problem())
 
 

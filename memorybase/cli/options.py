@@ -119,6 +119,9 @@ def address(data_dir: Path | None, url: str | None, key: str | None) -> tuple[st
     if url is None:
         if running is None:
             raise errors.NotReady(nothing_runs(data, data_dir))
+        if running.in_program:
+            text = f"{data.path} is open in process {running.pid}, which serves no address"
+            raise errors.NotReady(f"{text}. Close `{running.command}` there, and start `memorybase up`.")
         url = running.url
     key = key or settings.api_key or _key_of(url.rstrip("/"), data, running)
     if key is None:

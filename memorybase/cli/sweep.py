@@ -58,24 +58,30 @@ def sweep_for_ever(settings: Settings) -> None:
     tracing.flush()
 
 
-def sweep_with(services: Services, stop: threading.Event, output: IO[str] = sys.stderr) -> None:
-    """Sweep until `stop`, with the threads that work beside the passes. `output` gets what a child says."""
+def sweep_with(services: Services, stop: threading.Event, output: IO[str] = sys.stderr) -> list[threading.Thread]:
+    """Sweep until `stop`, with threads that work beside the passes. Returns those: each ends after its step. `output`
+    gets what a child says."""
     settings = services.settings
     name = f"sweeper:{socket.gethostname()}:{os.getpid()}"
     heartbeat = HeartbeatThread(services, name, "sweeper", stuck_seconds=STUCK_SECONDS)
     # Before the first heartbeat: the store's own may be of a sweeper that was stopped long ago.
     _try(store_check.check_store, services)
     heartbeat.confirm()
-    # Beside the passes, and no reason to wait at the end: a build that is cut off leaves nothing.
-    threading.Thread(target=_index_for_ever, args=(services, stop), name="indexes", daemon=True).start()
-    for each in _beside(services):
-        threading.Thread(target=each.run, args=(services, stop), name=each.name, daemon=True).start()
-    threading.Thread(target=_compact_for_ever, args=(services, stop), name="compaction", daemon=True).start()
-    threading.Thread(target=_follow_restore, args=(settings, stop, output), name="restore", daemon=True).start()
+    # Beside the passes, and no reason for a process to wait at its end: a build that is cut off leaves nothing.
+    work: list[tuple[str, Callable[[Services, threading.Event], object]]] = [
+        ("indexes", _index_for_ever),
+        ("compaction", _compact_for_ever),
+        ("restore", partial(_follow_restore, output=output)),
+    ]
+    work += [(each.name, each.run) for each in _beside(services)]
+    beside = [threading.Thread(target=run, args=(services, stop), name=name, daemon=True) for name, run in work]
+    for thread in beside:
+        thread.start()
     log.info("sweeper_started", pid=os.getpid(), every_seconds=settings.sweep_seconds)
     sweep_until(stop, services, heartbeat.confirm)
     heartbeat.stop()
     log.info("sweeper_stopped")
+    return beside
 
 
 def sweep_until(
@@ -120,8 +126,9 @@ def _compact_for_ever(services: Services, stop: threading.Event) -> None:
         _try(compaction.compact, services)
 
 
-def _follow_restore(settings: Settings, stop: threading.Event, output: IO[str]) -> None:
+def _follow_restore(services: Services, stop: threading.Event, output: IO[str]) -> None:
     """Make the vector store follow a database that was restored, in a process that may load the model."""
+    settings = services.settings
     while settings.restored_dir.exists():
         log.info("restore_followed", data_dir=str(settings.data_dir))
         command = [sys.executable, "-m", "memorybase", "restore", "--apply", "--finish"]

@@ -10,6 +10,7 @@ import logging
 import re
 import sys
 import traceback
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TextIO
@@ -44,6 +45,8 @@ WITHHELD_FIELDS = frozenset(
     }
 )
 WITHHELD = "[withheld]"
+# Our packages, whose loggers are named after their modules.
+OURS = ("api", "memorybase", "migrations", "worker")
 # Libraries that log every request or statement at INFO, or a task's arguments at DEBUG.
 CHATTY = ("alembic", "celery.pool", "chromadb", "httpcore", "httpx", "kombu", "mcp", "sentence_transformers", "urllib3")
 _URL_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]*@")
@@ -54,18 +57,8 @@ class _Handler(logging.StreamHandler[TextIO]):
 
 
 def configure(settings: Settings, *, stream: TextIO | None = None) -> None:
-    """Send structlog and standard logging through one handler; a second call replaces the handler."""
-    _configure_structlog()
-    handler = _Handler(stream or sys.stderr)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=[*_shared_processors(), structlog.stdlib.ExtraAdder(), _withhold],
-            processors=[
-                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                *_rendering(settings.log_format, colors=handler.stream.isatty()),
-            ],
-        )
-    )
+    """Send all of this process's logging through one handler; a second call replaces the handler."""
+    handler = _handler(settings, stream or sys.stderr)
     root = logging.getLogger()
     for old in root.handlers[:]:
         if type(old) in {_Handler, logging.StreamHandler}:  # not the handlers of a host such as a test runner
@@ -77,9 +70,50 @@ def configure(settings: Settings, *, stream: TextIO | None = None) -> None:
     logging.captureWarnings(capture=True)
 
 
+def log_apart(settings: Settings, stream: TextIO) -> Callable[[], None]:
+    """Send what our packages log to this stream, and nowhere else: the process is a program's, which has logging of its
+    own. Returns what ends that."""
+    handler = _handler(settings, stream)
+    loggers = [logging.getLogger(name) for name in OURS]
+    for each in loggers:
+        each.addHandler(handler)
+        each.setLevel(settings.log_level)
+        each.propagate = False
+
+    def end() -> None:
+        for each in loggers:
+            each.removeHandler(handler)
+            if not each.handlers:
+                each.setLevel(logging.NOTSET)
+                each.propagate = True
+
+    return end
+
+
+def _handler(settings: Settings, stream: TextIO) -> _Handler:
+    handler = _Handler(stream)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[*_shared_processors(), structlog.stdlib.ExtraAdder(), _withhold],
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                *_rendering(settings.log_format, colors=handler.stream.isatty()),
+            ],
+        )
+    )
+    return handler
+
+
 def get_logger(name: str = "memorybase") -> Logger:
-    """A logger for a module. Before `configure` it shows warnings and above."""
-    logger: Logger = structlog.stdlib.get_logger(name)
+    """A logger for a module. Before `configure` it shows warnings and above. structlog's own configuration is not used
+    and not changed: it is a program's, in which we may run."""
+    logger: Logger = structlog.wrap_logger(
+        logging.getLogger(name),
+        processors=PROCESSORS,
+        wrapper_class=structlog.stdlib.BoundLogger,
+        context_class=dict,
+        cache_logger_on_first_use=False,
+    )
     return logger
 
 
@@ -95,20 +129,6 @@ def describe_error(error: BaseException) -> str:
     if len(line) > ERROR_LINE_CHARS:
         line = line[:ERROR_LINE_CHARS] + "…"
     return f"{type(error).__name__}: {line}" if line else type(error).__name__
-
-
-def _configure_structlog() -> None:
-    structlog.configure(
-        processors=[
-            structlog.stdlib.filter_by_level,
-            *_shared_processors(),
-            _withhold,
-            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
-        ],
-        wrapper_class=structlog.stdlib.BoundLogger,
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        cache_logger_on_first_use=False,  # modules create loggers before configure() runs
-    )
 
 
 def _shared_processors() -> list[Processor]:
@@ -158,6 +178,9 @@ def _render_chain(exc_info: ExcInfo) -> str:
     return "\n".join(lines)
 
 
-if not structlog.is_configured():
-    # Without this, a program that never calls configure() would get log lines on standard output.
-    _configure_structlog()
+PROCESSORS: list[Processor] = [
+    structlog.stdlib.filter_by_level,
+    *_shared_processors(),
+    _withhold,
+    structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+]

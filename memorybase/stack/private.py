@@ -35,6 +35,14 @@ def keep_new_files_private() -> None:
     os.umask(OTHERS)
 
 
+def make_private(directory: Path) -> None:
+    """Create what the directory keeps, for a process whose new files others may read. What lies in a private folder is
+    private, and SQLite gives a log the mode of its database."""
+    for name in ("chroma", "models", "knowledge_bases", "node_memory"):
+        (directory / name).mkdir(mode=stat.S_IRWXU, exist_ok=True)
+    (directory / "memorybase.db").touch(mode=stat.S_IRUSR | stat.S_IWUSR)
+
+
 def tighten(directory: Path, report: Callable[[str], None]) -> None:
     """Take from group and others every access to what a stack keeps here, and report it. Raises EnvironmentFailure
     for a file of another owner."""

@@ -64,17 +64,25 @@ def opened(
     data = DataDir(data_dir)
     if not data.run.exists():  # nothing is left over that could have the port; a refused start makes nothing
         check_port(host, port)
-    data.make()
-    with data.locked():
-        tighten(data.path, report)
-        end_leftovers(data, NAMES, report)
-        complete_restore(data, report)
+    with opened_directory(data, report):
         if (data.path / RESTORED).exists():
             report(f"note: the vector store is repaired after a restore, in the background ({data.log_file(sweeper)})")
         check_port(host, port)
+        yield data, port or free_port(host)
+
+
+@contextlib.contextmanager
+def opened_directory(data: DataDir, report: Report) -> Iterator[int]:
+    """Lock the data directory and make it ready; the lock file's descriptor. Raises Conflict if it is locked, and
+    EnvironmentFailure."""
+    data.make()
+    with data.locked() as lock:
+        tighten(data.path, report)
+        end_leftovers(data, NAMES, report)
+        complete_restore(data, report)
         chroma_files.compact_postponed(data.path / "chroma", report)
         try:
-            yield data, port or free_port(host)
+            yield lock
         finally:
             data.stack_file.unlink(missing_ok=True)
             for part in (data.path / "models").glob("*.part-*"):  # of an export that was stopped with its process

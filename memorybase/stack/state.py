@@ -49,10 +49,13 @@ class RunningStack:
     chroma_url: str = ""
     one_process: bool = False
     since: str = ""  # when it was started
+    in_program: bool = False  # which serves no address
 
     @property
     def command(self) -> str:
-        """The command that runs it."""
+        """What runs it."""
+        if self.in_program:
+            return "memorybase.local"
         return UP_ONE_PROCESS if self.one_process else UP
 
 
@@ -96,9 +99,9 @@ class DataDir:
         return self.logs / f"{name}.log"
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Lock the directory. Raises Conflict if another stack holds the lock, which always ends with its process, and
-        EnvironmentFailure if the directory cannot be written."""
+    def locked(self) -> Iterator[int]:
+        """Lock the directory; the lock file's descriptor. Raises Conflict if another stack holds the lock, which always
+        ends with its process, and EnvironmentFailure if the directory cannot be written."""
         with self._writing():
             descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -107,7 +110,7 @@ class DataDir:
             with self._writing():
                 os.ftruncate(descriptor, 0)
                 os.write(descriptor, str(os.getpid()).encode())
-            yield
+            yield descriptor
         finally:
             os.close(descriptor)
 
@@ -130,7 +133,7 @@ class DataDir:
         if running is None:
             return f"A command or a stack that starts has {self.path}{process}. Wait for it, or stop it."
         since = f" since {running.since}" if running.since else ""
-        where = f"{process} as `{running.command}`{since} and serves {running.url}"
+        where = f"{process} as `{running.command}`{since}" + (f" and serves {running.url}" if running.url else "")
         return f"A stack is already running in {self.path}{where}. Stop it first, or choose another --data-dir."
 
     def running(self) -> RunningStack | None:

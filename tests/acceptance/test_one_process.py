@@ -29,11 +29,10 @@ from memorybase_client import Client
 from memorybase_client.coding_agents import install
 from playwright.sync_api import expect
 
+from memorybase.core.models import JobState
 from memorybase.core.vectors.shared import StoreElsewhere
 from memorybase.core.vectors.store import CHECK_COLLECTION, VectorStore
 from memorybase.stack.state import DataDir
-
-from memorybase.core.models import JobState
 
 pytestmark = pytest.mark.slow  # processes are started and stopped
 

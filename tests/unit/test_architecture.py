@@ -80,6 +80,7 @@ LAYERS: dict[str, set[str]] = {
         "api",
         "memorybase.__main__",
         "memorybase.cli",
+        "memorybase.in_program",
         "memorybase.integrations",
         "memorybase.one_process",  # brings the others together
         "memorybase.stack",
@@ -97,9 +98,10 @@ STRANGERS = (
     {"api", "worker", "memorybase.stack"},
 )
 
-# These alone reach up, lazily: wiring for the queue that the worker's package implements, an extension for the types of
-# its parts, a feature for those of its files that belong to a shell.
+# These alone reach up, lazily: the package for what a program calls, wiring for the queue that the worker's package
+# implements, an extension for the types of its parts, a feature for those of its files that belong to a shell.
 EXCEPTIONS = {
+    ("memorybase", "memorybase.in_program"),
     ("memorybase.wiring", "worker.queue"),
     ("memorybase.core.extension", "memorybase"),
     ("memorybase.core.extension", "api"),
@@ -236,6 +238,7 @@ ONLY_HERE = (
             "memorybase.cli",
             "memorybase.features.trace_capture",
             "memorybase.core.import_export",
+            "memorybase.in_program",
             "memorybase.integrations",
             "memorybase.one_process",
             "memorybase.stack",

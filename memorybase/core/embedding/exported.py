@@ -14,8 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, Self
 
-import structlog
-
+from memorybase.core import telemetry
 from memorybase.core.embedding.source import ModelSource
 from memorybase.core.errors import ModelUnavailable
 from memorybase.core.settings import Settings
@@ -35,7 +34,7 @@ REFUSED = 3  # the exporter's exit status if its last line gives the reason
 
 Precision = Literal["fp32", "int8"]
 
-log = structlog.get_logger(__name__)
+log = telemetry.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import structlog
-
+from memorybase.core import telemetry
 from memorybase.core.embedding.model_cache import FAILURE_SECONDS
 from memorybase.core.errors import ModelPreparing, ModelUnavailable
 
@@ -22,7 +21,7 @@ WAIT_SECONDS = 5.0  # of a request; clients wait for 30 s
 RETRY_SECONDS = 60.0
 PREPARING = "preparing the embedding model"
 
-log = structlog.get_logger(__name__)
+log = telemetry.get_logger(__name__)
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from memorybase.core.vectors.chroma_database import write_ahead
 if TYPE_CHECKING:
     from chromadb.api import ServerAPI
 
-CLOSE_SECONDS, CLOSE_POLL_SECONDS = 5.0, 0.02
+CLOSE_SECONDS, CLOSE_POLL_SECONDS = 30.0, 0.02
 # Chroma keeps the interpreter while it writes, and requests wait: for its commit and for each record. With 50 records
 # they wait twice as long, and Chroma's part of ingestion takes a tenth less.
 WRITE_BATCH = 25
@@ -62,15 +62,19 @@ class InProcessChroma(ChromaStore):
             self._idle.wait_for(lambda: self._calls == 0)
         try:
             self.close()
-            self._wait_until_closed()
             work()
         finally:
             with self._idle:
                 self._is_closing = False
                 self._idle.notify_all()
 
+    def close(self) -> None:
+        """Close the files; a later call opens them again. Raises VectorStoreUnavailable if they stay open."""
+        super().close()
+        self._wait_until_closed()
+
     def _wait_until_closed(self) -> None:
-        """Its threads close the files some milliseconds after it has stopped."""
+        """Chroma's threads close the files some milliseconds after it has stopped."""
         if sys.platform == "win32":  # SQLite's locks belong to a handle there, and to list open files takes long
             return
         deadline = time.monotonic() + CLOSE_SECONDS

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 import numpy as np
-import structlog
 from cachetools import LRUCache, cached
 
-from memorybase.core import errors, tracing
+from memorybase.core import errors, telemetry, tracing
 from memorybase.core.embedding.endpoint import PREFIX as AT_AN_ENDPOINT
 from memorybase.core.embedding.probe import PAIRS
 from memorybase.core.extension import Comparison
@@ -31,7 +30,7 @@ from memorybase.features.hit_corrections.pairs import COMPARED, Correction, Said
 if TYPE_CHECKING:
     from memorybase.core.embedding import Embedder
 
-log = structlog.get_logger()
+log = telemetry.get_logger(__name__)
 
 PEOPLE = "user"  # whose messages are compared: an assistant repeats what it is told
 # A later value further down is seldom of the same thing, even if the sentences are alike.
