@@ -39,6 +39,7 @@ from memorybase.core.queries.memory_bases import BaseRow
 from memorybase.core.queries.message_changes import NOBODY, Attribution, ChangeKind
 from memorybase.core.queries.ownership import not_found, require_locked_session, share_bases
 from memorybase.core.queries.sessions import SessionRow
+from memorybase.core.screening import screen
 from memorybase.core.services import Services
 from memorybase.core.sessions import chat_deletion, erasure, receipts, relinking, renaming
 from memorybase.core.sessions.erasure import Erasure
@@ -114,6 +115,10 @@ def edit_message(
             raise errors.InvalidRequest(f"{name} of a message cannot be changed", field=name, limit=[*EDITABLE, *FLAGS])
     flags = {name: value for name, value in changes.items() if name in FLAGS}
     edited = {name: value for name, value in changes.items() if name in EDITABLE}
+    with services.database.reading() as db:
+        found = messages.fetch_message(db, user_id, message_id)
+    if found is not None:
+        edited, _ = screen(services, user_id, found.flow_id, edited)
     with services.database.transaction() as db:
         bases, session, message = _locked_message(db, user_id, message_id)
         now = clock.now(db)
@@ -230,6 +235,8 @@ def update_session(
     exists, InvalidRequest."""
     if new_session_id is not None:
         renaming.finish(services, flow_id, session_id)
+    if metadata is not None:
+        metadata, _ = screen(services, user_id, flow_id, metadata, "metadata")
     with services.database.transaction() as db:
         if new_session_id is not None:
             memory_bases.share_bases_of_flow(db, flow_id)
