@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any
@@ -21,6 +21,7 @@ from memorybase.core.events import Event, EventType
 from memorybase.core.extension import of_messages
 from memorybase.core.ingestion import edit, scheduler
 from memorybase.core.keyword_index import index
+from memorybase.core.messages import message_fingerprint
 from memorybase.core.models import Message
 from memorybase.core.queries import (
     deleted_messages,
@@ -50,6 +51,7 @@ log = get_logger(__name__)
 
 ERASE_PAGE = 200  # sessions looked up at once
 EDITABLE = ("content", "files", "metadata")
+REDACTABLE = (*EDITABLE, "tool_calls", "name", "sender_name")
 FLAGS: Mapping[str, tuple[ChangeKind, ChangeKind]] = {"muted": ("mute", "unmute"), "pinned": ("pin", "unpin")}
 
 
@@ -130,6 +132,29 @@ def edit_message(
                 setattr(message, name, value)
                 kind = FLAGS[name][not value]
                 message_changes.record(db, session, message, kind, attribution, now)
+        return _ids(scheduled)
+
+
+def redact_message(
+    services: Services,
+    user_id: UUID,
+    message_id: UUID,
+    redacted: Callable[[dict[str, Any]], dict[str, Any]],
+    attribution: Attribution = NOBODY,
+) -> list[UUID]:
+    """Replace parts of a message for good: no former version is kept. `redacted` takes and returns its fields. Returns
+    the ids of the repair jobs. Raises NotFound, Held."""
+    with services.database.transaction() as db:
+        bases, session, message = _locked_message(db, user_id, message_id)
+        deletions.check(db, services, user_id, OfSession(session))
+        before = {name: getattr(message, "meta" if name == "metadata" else name) for name in REDACTABLE}
+        after = redacted(before)
+        changes = {name: value for name, value in after.items() if value is not before[name]}
+        is_as_captured = message.fingerprint == message_fingerprint(message)
+        done = edit.Edit(changes, attribution, keeps_former=False)
+        scheduled = edit.apply_edit(db, services, bases, session, message, done, clock.now(db))
+        if is_as_captured:
+            message.fingerprint = message_fingerprint(message)
         return _ids(scheduled)
 
 

@@ -3,37 +3,13 @@
 from __future__ import annotations
 
 import json
-import random
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from harness.api import Api
-from made import keys
+from harness.secret_texts import OTHER, TEXT, TOKEN, everything, mark, post
 
-from memorybase.core.models import Base
-from memorybase.features.secret_redaction import placeholders
-
-TOKEN = "gh" + "p_" + "".join(random.Random(2).choices(keys.WORDS, k=36))
-OTHER = "gh" + "p_" + "".join(random.Random(3).choices(keys.WORDS, k=36))
-TEXT = f"密钥是{TOKEN}请保存"
 CALL = {"id": "c1", "type": "function", "function": {"name": "sh", "arguments": json.dumps({"cmd": f"T={TOKEN}"})}}
-
-
-def everything(api: Api) -> str:
-    """All rows of all tables."""
-    with api.services.database.reading() as db:
-        tables = Base.metadata.sorted_tables
-        return " ".join(str(row) for table in tables for row in db.execute(sa.select(table)))
-
-
-def mark(api: Api, secret: str = TOKEN, kind: str = "github-token") -> str:
-    return placeholders.placeholder(placeholders.key_of(api.services), kind, secret)
-
-
-def post(api: Api, text: str = TEXT, *, expect: Any = (200, 201), **fields: Any) -> Any:
-    body = {"session_id": "s1", "messages": [{"id": "m1", "role": "assistant", "content": text}], **fields}
-    return api.post(f"/flows/{api.flow()}/runs", body, expect=expect)
 
 
 def test_a_captured_secret_is_stored_nowhere(api: Api) -> None:
