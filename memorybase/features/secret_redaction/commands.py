@@ -38,8 +38,9 @@ def scan(
         part = client.scan_secrets(flow_id=flow, redact=redact, cursor=cursor)
         for each in part.found:
             typer.echo(f"{each.kind}  {each.place} {each.id}  {each.field}:{each.at}")
-        kinds.update(part.kinds)
-        totals.update(rows=sum(part.places.values()), scanned=part.scanned, redacted=part.redacted, held=part.held)
+        kinds.update(part.kinds or {})
+        rows = sum((part.places or {}).values())
+        totals.update(rows=rows, scanned=part.scanned, redacted=part.redacted, held=part.held)
         if part.receipt_id is not None:
             typer.echo(f"receipt {part.receipt_id}")
         cursor = part.next_cursor
