@@ -353,7 +353,8 @@ class CaptureAnswer(BaseModel):
         description="The effect on each memory base of the flow that has `auto_capture`."
     )
     warnings: list[Caveat] = Field(
-        default_factory=list, description="Fields of the messages that are stored in their metadata."
+        default_factory=list,
+        description="Fields of the messages that are stored in their metadata, and secrets that were replaced.",
     )
     node_executions: list[ReportedExecution] = Field(
         default_factory=list,

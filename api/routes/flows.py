@@ -46,6 +46,7 @@ from memorybase.core.auth.api_keys import Principal
 from memorybase.core.conversation.history import node_executions
 from memorybase.core.conversation.history.node_executions import NewExecution
 from memorybase.core.database.paging import Page
+from memorybase.core.described import FLOW_SECRETS
 from memorybase.core.ingestion import capture
 from memorybase.core.models import ID_LENGTH
 from memorybase.core.queries import caller_ids
@@ -56,6 +57,7 @@ from memorybase.core.read_models.runs import RunView
 from memorybase.core.read_models.sessions import FlowView
 from memorybase.core.sessions import deletion as session_deletion
 from memorybase.core.sessions import flows
+from memorybase.core.settings import SecretRule
 
 router = keyed_router("flows")
 
@@ -73,6 +75,7 @@ class FlowChanges(Body):
             description="Whether contexts contain the end user's standing statements unless the call says otherwise."
         ),
     ] = NOT_GIVEN
+    secrets: Annotated[SecretRule | None, Field(description=FLOW_SECRETS)] = NOT_GIVEN
     time_zone: Annotated[TimeZone, Field(description=FLOW_ZONE)] = NOT_GIVEN
 
 
@@ -182,6 +185,7 @@ def capture_run(
     result = capture.capture(services, caller.user_id, flow_id, run)
     answer = CaptureAnswer.model_validate(result)
     answer.warnings = caveats.in_metadata(field for message in run.messages for field in message.undefined)
+    answer.warnings += caveats.redacted(result.replaced)
     answer.node_executions = node_executions.report_executions(
         services, caller.user_id, flow_id, result.session_id, result.run_id, executions
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -21,7 +21,7 @@ class Caveat:
         str,
         Field(
             description="What it is about: `outputs_only`, `no_memory_base`, `unknown_session`, "
-            "`recalled_within_session`, `query_cut`, `setting_kept` or `kept_in_metadata`."
+            "`recalled_within_session`, `query_cut`, `setting_kept`, `kept_in_metadata` or `secrets_redacted`."
         ),
     ]
     message: Annotated[str, Field(description="For people; may change.")]
@@ -58,6 +58,13 @@ def in_metadata(fields: Iterable[str]) -> list[Caveat]:
     shown = ", ".join(names[:MAX_SHOWN_FIELDS]) + (", ..." if len(names) > MAX_SHOWN_FIELDS else "")
     text = f"These fields of messages are stored in their metadata, as messages have no such fields here: {shown}."
     return [Caveat("kept_in_metadata", text)] if names else []
+
+
+def redacted(counts: Mapping[str, int]) -> list[Caveat]:
+    """A warning if secrets were replaced, with their kinds and how many there were of each."""
+    kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(counts.items()))
+    text = f"These were replaced and are stored nowhere: {kinds}. PATCH the flow's `secrets` to change that."
+    return [Caveat("secrets_redacted", text)] if counts else []
 
 
 def query_cut(query: str) -> list[Caveat]:

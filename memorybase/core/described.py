@@ -20,6 +20,10 @@ CreatedAt = Annotated[datetime, Field(description="When it was created.")]
 DryRun = Annotated[bool, Field(description="Whether nothing was changed.")]
 EndUserId = Annotated[str | None, Field(description="The person that the session or chat belongs to; null if unknown.")]
 ExternalId = Annotated[str | None, Field(description="The id that the caller chose; null if that is a UUID.")]
+FLOW_SECRETS = (
+    "What is done with secrets that callers send, such as API keys and passwords: `keep` them, `redact` them, or "
+    "`refuse` the request; null: as the setting `secrets` says."
+)
 FlowId = Annotated[UUID, Field(description="The flow: its UUID.")]
 Id = Annotated[UUID, Field(description="The UUID.")]
 MemoryBaseId = Annotated[UUID, Field(description="The memory base.")]

@@ -22,6 +22,7 @@
     ├── ClaimLost                     another worker, a cancel or a delete took the job: stop
     └── CallerError                   the request is invalid; nothing was changed
         ├── InvalidRequest            422, names the field, the value and the bound
+        │   ├── SecretRefused         it has a secret, and the flow refuses those
         │   └── IdempotencyKeyReused  the key was sent with another request
         ├── Unauthorized              401
         ├── Forbidden                 403
@@ -241,6 +242,12 @@ class InvalidRequest(CallerError):
 
     code = "invalid_request"
     status_code = 422
+
+
+class SecretRefused(InvalidRequest):
+    """The request has a secret, and the flow refuses secrets; nothing was stored. See details.kind and details.at."""
+
+    code = "secret_refused"
 
 
 class IdempotencyKeyReused(InvalidRequest):

@@ -115,6 +115,11 @@ def _nothing_left(*_: object) -> bool:
     return True
 
 
+def _as_it_is(_services: Services, value: Any) -> Any:
+    """Of a hook that may replace parts of a value."""
+    return value
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hooks:
     """What the domain calls. Loading them also declares the feature's tables.
@@ -133,6 +138,9 @@ class Hooks:
     # A memory base forgets a session's messages up to this seq.
     on_forgotten: Callable[[OrmSession, BaseRow, SessionRow, int], Counts] = _no_counts
     of_messages: Sequence[OfMessages] = ()
+    # What callers send, before it is stored, in database sessions of its own: see core/screening.py.
+    screen: Callable[[Services, UUID, UUID | None, Any, str], Screened | None] = _no_answer
+    comparable: Callable[[Services, Any], Any] = _as_it_is
     # What a caller uses. Raise QuotaExceeded, that of messages also CountFirst. A search is charged before it begins.
     charge_messages: Callable[[OrmSession, Charge], object] = _nothing
     charge_search: Callable[[Services, Caller], object] = _nothing
@@ -158,6 +166,14 @@ class Hooks:
     threads: Mapping[Task, StartThread] = field(default_factory=dict)  # by the task that wakes it
     background: Sequence[Background] = ()
     lines: Sequence[Lines] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Screened:
+    """A value as its flow stores it, and how much of each kind was replaced in it."""
+
+    value: Any
+    replaced: Counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -179,8 +179,14 @@ class Compared(Protocol):
 
 def message_fingerprint(message: Compared) -> bytes:
     """SHA-256 of the fields that must be equal for two messages of one id to be the same."""
-    same = [message.role, message.content, message.tool_calls, message.tool_call_id, message.name, message.files]
-    return hashlib.sha256(canonical(same)).digest()
+    return fingerprint_of(
+        message.role, message.content, message.tool_calls, message.tool_call_id, message.name, message.files
+    )
+
+
+def fingerprint_of(*values: Any) -> bytes:
+    """SHA-256 of the values of the compared fields, in their order."""
+    return hashlib.sha256(canonical(values)).digest()
 
 
 def message_bytes(message: NewMessage) -> int:

@@ -44,6 +44,12 @@ REPLICA_READS = Counter(
     ["server"],
     registry=_OF_THIS_PROCESS,
 )
+SECRETS = Counter(
+    "memorybase_secrets",
+    "Secrets in what callers sent, by kind, and what the flow did: keep, redact or refuse.",
+    ["kind", "rule"],
+    registry=_OF_THIS_PROCESS,
+)
 QUOTA_REFUSALS = Counter(
     "memorybase_quota_refusals",
     "Calls refused because a quota was used up, by quota, and whose it is: of a user or of an API key.",

@@ -29,6 +29,7 @@ MAX_QUOTA = 10**15
 QuotaName = Literal["messages_per_day", "stored_messages", "searches_per_minute", "end_users"]
 QuotaDefaults = dict[QuotaName, Annotated[int, Field(ge=0, le=MAX_QUOTA)]]
 TokenPrices = dict[str, dict[Literal["input", "output"], Annotated[float, Field(ge=0)]]]
+SecretRule = Literal["keep", "redact", "refuse"]
 PromptSide = Literal["query", "passage"]
 
 
@@ -281,6 +282,12 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
     key_quotas: QuotaDefaults = Field(default_factory=dict, description="Quotas of each API key, likewise.")
     rate_limit_per_second: int = Field(200, ge=0, description="Calls per second, key and process; 0: unlimited.")
     cors_origins: list[str] = Field(default_factory=list, description="Allowed CORS origins; empty: CORS is off.")
+
+    secrets: SecretRule = Field(
+        "redact",
+        description="What flows do with secrets that callers send, unless a flow says otherwise: keep them, redact or "
+        "refuse.",
+    )
 
     # The audit log.
     audit: Literal["off", "changes", "all"] = Field(

@@ -21,6 +21,7 @@ EXTENSIONS = (
     Extension("hit_corrections", ("hooks",)),
     Extension("lab", ("hooks", "routes", "page", "commands")),
     Extension("memory_map", ("hooks", "routes", "page")),
+    Extension("secret_redaction", ("hooks", "routes", "page", "commands")),
     Extension("splox", ("hooks", "routes")),
     Extension("standing_statements", ("hooks", "routes", "page", "commands")),
     Extension("trace_capture", ("routes",)),

@@ -382,6 +382,7 @@ CALLS = [
     Call("place_hold", {"flow_id": "harbour", "session_id": "ben-2", "reason": "Claim 4711"}),
     Call("list_holds", parameters={"flow_id": "harbour"}),
     Call("lift_hold", parameters={"hold_id": "$place_hold.id"}),
+    Call("scan_secrets", {"flow_id": "harbour"}),
 ]
 
 

@@ -36,6 +36,7 @@ INVALID: dict[str, Json] = {
     "update_flow": {"retain_days": 0},
     "preview_retention": {"retain_days": 0},
     "place_hold": {"end_user_id": "ben"},
+    "scan_secrets": {"cursor": "nothing"},
     "create_memory_base": {"threshold": 0},
     "put_memory_base": {"threshold": 0},
     "capture_run": {"messages": [{"role": "bot", "content": "Hello"}]},

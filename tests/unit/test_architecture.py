@@ -67,6 +67,7 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.core.idempotency",
         "memorybase.core.keyword_index",
         "memorybase.core.knowledge_bases",
+        "memorybase.core.screening",
     },
     "flow": {"memorybase.core.conversation", "memorybase.core.ingestion", "memorybase.core.search"},
     # The only part of conversation memory that searches.
@@ -162,7 +163,10 @@ PLAIN_WORDS: dict[str, set[str]] = {
     "standing_statements": {"api.web.views.person", "memorybase.core.sessions.erasure"},  # a field of erasures
 }
 # Modules that name a product as their reader does, where a feature has its name.
-NAMES_OF_PRODUCTS = {("api.web.views.first_minute", "dify")}
+NAMES_OF_PRODUCTS = {
+    ("api.web.views.first_minute", "dify"),
+    ("memorybase.features.secret_redaction.rules", "webhooks"),  # what addresses of others are called
+}
 
 
 @dataclass(frozen=True)

@@ -204,6 +204,11 @@ export class InvalidRequest extends CallerError {
   static override readonly code: string = "invalid_request";
 }
 
+/** The request has a secret, and the flow refuses secrets; nothing was stored. See details.kind and details.at. */
+export class SecretRefused extends InvalidRequest {
+  static override readonly code: string = "secret_refused";
+}
+
 /** This Idempotency-Key was sent with another request. Use a new key for each request. */
 export class IdempotencyKeyReused extends InvalidRequest {
   static override readonly code: string = "idempotency_key_reused";
@@ -366,7 +371,7 @@ const KINDS = [
   SummarizerUnavailable, DocumentBusy, DocumentUnsupported, NotReady, TextRejected, VectorRejected, SummaryRejected, ConstraintViolated,
   StatementRefused, ClaimLost, InvalidRequest, Unauthorized, Forbidden, OutsideKeyLimits, NotFound, TooLarge,
   RateLimited, QuotaExceeded, QuotaFull, NameTaken, MessageConflict, RunConflict, AmbiguousId, SessionConflict,
-  IngestionActive, MemoryBasePaused, BuildActive, MemoryBaseOnly, IdempotencyKeyReused, AddressRefused,
+  IngestionActive, MemoryBasePaused, BuildActive, MemoryBaseOnly, SecretRefused, IdempotencyKeyReused, AddressRefused,
   IdempotencyInProgress, Held, KeyRotated, SecretNotStored, WebhookDisabled, NoSuchMethod, RequestTimeout,
   HeadersTooLarge, TooManyConnections, TooManyBodies, Overloaded,
 ];

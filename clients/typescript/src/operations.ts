@@ -1338,6 +1338,17 @@ export class Operations extends Transport {
     );
   }
 
+  /**
+   * Look through some stored rows for secrets, and redact them if asked. Repeat with `next_cursor` until it is null.
+   * Redacted text is gone for good; what a legal hold keeps stays as it is.
+   */
+  scanSecrets(fields: Fields<"scan_secrets"> = {}, options?: CallOptions): Promise<Answer<"scan_secrets">> {
+    return this.json(
+      { method: "POST", path: "/v1/secrets/scan", body: fields },
+      options,
+    );
+  }
+
   /** List the chat memories of a flow, oldest first. */
   listChatMemories(
     flowId: string,

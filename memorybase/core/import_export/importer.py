@@ -28,6 +28,7 @@ from memorybase.core.messages import NewMessage
 from memorybase.core.models import NAME_LENGTH
 from memorybase.core.queries import sessions as session_queries
 from memorybase.core.queries.ownership import check_flow
+from memorybase.core.screening import screen
 from memorybase.core.services import Services
 from memorybase.core.sessions import flows as session_flows
 
@@ -303,6 +304,7 @@ def _counted(tally: MessageTally, captured: Sequence[CapturedMessage]) -> Messag
 def _open_session(services: Services, user_id: UUID, item: _Session) -> None:
     """Create the session if it is new. Existing metadata is kept."""
     ref = item.ref
+    metadata, _ = screen(services, user_id, ref.flow_id, item.metadata, f"line {item.line}.metadata")
     with services.database.transaction() as db:
         check_flow(db, user_id, ref.flow_id)
         session = session_queries.open_session(
@@ -311,4 +313,4 @@ def _open_session(services: Services, user_id: UUID, item: _Session) -> None:
         idempotency.bind_end_user(session, ref.end_user_id)
         session_queries.save(db, session)
         if not session_queries.metadata_of(db, session):
-            session_queries.update(db, session, metadata=item.metadata)
+            session_queries.update(db, session, metadata=metadata)

@@ -5,7 +5,7 @@ Lock order: memory bases (shared), the session, its progress rows by id.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -31,6 +31,7 @@ from memorybase.core.queries import deleted_messages, sessions
 from memorybase.core.queries import messages as message_queries
 from memorybase.core.queries.ownership import share_bases
 from memorybase.core.queries.sessions import SessionRow
+from memorybase.core.screening import screen_messages
 from memorybase.core.services import Services
 from memorybase.core.telemetry import get_logger
 
@@ -78,6 +79,7 @@ class CaptureResult:
     created: bool  # False: a replay without new messages
     messages: list[CapturedMessage]
     ingestion: list[IngestionState]
+    replaced: Mapping[str, int]  # by kind: parts of the messages that are not stored as they were sent
 
 
 def capture(services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest) -> CaptureResult:
@@ -107,6 +109,7 @@ class _Post:
     request: CaptureRequest
     runs: list[CallerId | None]
     messages: list[Prepared]
+    replaced: Mapping[str, int]
 
 
 def _prepare(services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest) -> _Post:
@@ -114,8 +117,9 @@ def _prepare(services: Services, user_id: UUID, flow_id: UUID, request: CaptureR
     if isinstance(of_all, UUID):
         of_all = CallerId.of(user_id, "run", of_all)
     runs: Sequence[CallerId | None] = request.runs or [of_all] * len(request.messages)
-    messages = prepare_all(services, zip(request.messages, runs, strict=True))
-    return _Post(user_id, flow_id, request, list(dict.fromkeys(runs)) or [of_all], messages)
+    screened = screen_messages(services, user_id, flow_id, request.messages)
+    messages = prepare_all(services, screened, runs)
+    return _Post(user_id, flow_id, request, list(dict.fromkeys(runs)) or [of_all], messages, screened.replaced)
 
 
 def _attempt(services: Services, post: _Post, caller: Caller) -> CaptureResult:
@@ -145,7 +149,7 @@ def _store(services: Services, post: _Post, caller: Caller, *, look_up_all: bool
             for run in post.runs
         }
         placed = idempotency.place(
-            db, session, post.messages, runs, on_conflict=request.on_conflict, look_up_all=look_up_all
+            db, services, session, post.messages, runs, on_conflict=request.on_conflict, look_up_all=look_up_all
         )
         new = [each for each in placed if each.state == "new"]
         _insert(db, services, session, new, now)
@@ -166,6 +170,7 @@ def _store(services: Services, post: _Post, caller: Caller, *, look_up_all: bool
         run_is_new or bool(new),
         [_captured(each) for each in placed],
         ingestion,
+        post.replaced,
     )
 
 

@@ -33,6 +33,7 @@ class Edit(NamedTuple):
 
     changes: Mapping[str, Any]
     attribution: Attribution = NOBODY
+    keeps_former: bool = True  # else what was replaced is gone for good
 
 
 def update_changed(
@@ -84,7 +85,9 @@ def apply_edit(
     message.version += 1
     message.edited_at = now
     if former:
-        message_changes.record(db, session, message, "edit", edit.attribution, now, former)
+        message_changes.record(
+            db, session, message, "edit", edit.attribution, now, former if edit.keeps_former else None
+        )
     if "content" in changes:
         message.text_bytes = text_bytes(message.content)
         index.replace(db, services, session, message)

@@ -25,6 +25,8 @@ from memorybase.core.queries import messages as message_queries
 from memorybase.core.queries.deleted_messages import Deleted
 from memorybase.core.queries.messages import KnownMessage
 from memorybase.core.queries.sessions import SessionRow
+from memorybase.core.screening import comparable_fingerprint
+from memorybase.core.services import Services
 
 
 def bind_end_user(session: SessionRow, end_user_id: str | None) -> None:
@@ -130,6 +132,7 @@ class Placed:
 
 def place(
     db: OrmSession,
+    services: Services,
     session: SessionRow,
     prepared: Sequence[Prepared],
     places: Mapping[CallerId | None, RunPlace],
@@ -156,7 +159,7 @@ def place(
         if row_id in new:
             placed.append(_new(each, row_id, next(seqs), places[each.run].id, ids, _link(each.message, rows, instead)))
         elif row_id in ids.here:
-            placed.append(_known(db, session, each, ids.stored[row_id], on_conflict))
+            placed.append(_known(db, services, session, each, ids.stored[row_id], on_conflict))
         else:
             placed.append(Placed(each, row_id, "skipped", ids.past[row_id].seq))
     return placed
@@ -236,7 +239,9 @@ def _distinct(prepared: Sequence[Prepared], rows: Mapping[CallerId | int, UUID])
     return distinct
 
 
-def _known(db: OrmSession, session: SessionRow, each: Prepared, stored: KnownMessage, on_conflict: str) -> Placed:
+def _known(
+    db: OrmSession, services: Services, session: SessionRow, each: Prepared, stored: KnownMessage, on_conflict: str
+) -> Placed:
     """A stored message. Raises MessageConflict.
 
     A repetition equals the message as captured or as edited: a runtime may post its whole state again.
@@ -251,17 +256,23 @@ def _known(db: OrmSession, session: SessionRow, each: Prepared, stored: KnownMes
         )
     if on_conflict == "update":
         current = message_queries.message_by_id(db, stored.id)
-        if current is not None and (current.status != each.message.status or _differs(current, each)):
+        if current is not None and (current.status != each.message.status or _is_changed(current, each)):
             return Placed(each, stored.id, "changed", stored.seq, stored=current)
     elif on_conflict == "error" and stored.fingerprint != each.fingerprint:
         current = message_queries.message_by_id(db, stored.id)
-        if current is None or _differs(current, each):
+        if current is None or _differs(services, current, each):
             raise errors.MessageConflict(field="messages.id", value=value, message_id=str(stored.id))
     return Placed(each, stored.id, "known", stored.seq)
 
 
-def _differs(current: Message, each: Prepared) -> bool:
-    return message_fingerprint(current) != each.fingerprint
+def _is_changed(current: Message, each: Prepared) -> bool:
+    return message_fingerprint(current) != message_fingerprint(each.message)
+
+
+def _differs(services: Services, current: Message, each: Prepared) -> bool:
+    if message_fingerprint(current) == each.fingerprint:
+        return False
+    return not each.is_screened or comparable_fingerprint(services, current) != each.fingerprint
 
 
 def _value(each: Prepared, row_id: UUID) -> UUID | str:

@@ -11,7 +11,8 @@ from memorybase.core.extension import OfMessages, of_messages
 from memorybase.core.ids import CallerId
 from memorybase.core.keyword_index import index
 from memorybase.core.keyword_index.analyzer import Document
-from memorybase.core.messages import STORED_AS_SENT, NewMessage, message_fingerprint, text_bytes
+from memorybase.core.messages import STORED_AS_SENT, NewMessage, text_bytes
+from memorybase.core.screening import ScreenedMessages
 from memorybase.core.services import Services
 
 
@@ -22,29 +23,34 @@ class Prepared:
     message: NewMessage
     key: CallerId | int
     run: CallerId | None  # None: the request names no run
-    fingerprint: bytes
+    fingerprint: bytes  # by which a repetition is known
+    is_screened: bool  # parts of it were, or with another setting would be, replaced
     document: Document
     derived: Mapping[str, tuple[Any, Sequence[Any]]]  # by field: what a feature finds in it, and what its copy carried
     columns: dict[str, Any]  # of its row, if it is new
 
 
-def prepare_all(services: Services, messages: Iterable[tuple[NewMessage, CallerId | None]]) -> list[Prepared]:
+def prepare_all(services: Services, screened: ScreenedMessages, runs: Iterable[CallerId | None]) -> list[Prepared]:
     """The messages of a capture, each with its run."""
     numbers, of_features = count(), of_messages(services)
     return [
-        _prepare(services, of_features, message, next(numbers) if message.id is None else message.id, run)
-        for message, run in messages
+        Prepared(
+            message=message,
+            key=next(numbers) if message.id is None else message.id,
+            run=run,
+            fingerprint=fingerprint,
+            is_screened=index in screened.found,
+            **_found(services, of_features, message, fingerprint),
+        )
+        for index, (message, fingerprint, run) in enumerate(
+            zip(screened.messages, screened.fingerprints, runs, strict=True)
+        )
     ]
 
 
-def _prepare(
-    services: Services,
-    of_features: Sequence[OfMessages],
-    message: NewMessage,
-    key: CallerId | int,
-    run: CallerId | None,
-) -> Prepared:
-    fingerprint = message_fingerprint(message)
+def _found(
+    services: Services, of_features: Sequence[OfMessages], message: NewMessage, fingerprint: bytes
+) -> dict[str, Any]:
     document = index.analyze(services, message.role, message.content)
     columns = {
         **{name: getattr(message, name) for name in STORED_AS_SENT},
@@ -63,4 +69,4 @@ def _prepare(
         )
         for each in of_features
     }
-    return Prepared(message, key, run, fingerprint, document, derived, columns)
+    return {"document": document, "derived": derived, "columns": columns}

@@ -15,9 +15,9 @@ class Receipt(Base):
     """The number of rows that an erasure deleted, or what is old enough by a rule. Open until `finished_at` is set: the
     sweeper continues it.
 
-    `rule`: erase_end_user or delete_session, an erasure, whose `subject_id` is derived from the id and whose `flow_id`
-    is zero for an end user; or flow, session, memory_base or memory_use. No foreign key to the flow or the memory base:
-    the receipt outlives them.
+    `rule`: erase_end_user, delete_session or redact_secrets, an erasure, whose `subject_id` is derived from the id and
+    whose `flow_id` is zero for an end user or all flows; or flow, session, memory_base or memory_use. No foreign key to
+    the flow or the memory base: the receipt outlives them.
     """
 
     __tablename__ = "retention_passes"

@@ -54,6 +54,7 @@ class Flow(Base):
     retention_due_at: Mapped[datetime | None]  # when the sweeper looks again; None without retain_days
     # Contexts contain the end user's standing statements, unless the call says otherwise.
     standing: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
+    secrets: Mapped[str | None] = mapped_column(String(8))  # keep, redact or refuse; None: the installation's setting
     time_zone: Mapped[str] = mapped_column(String(ZONE_LENGTH), default=DEFAULT_ZONE, server_default=DEFAULT_ZONE)
 
 

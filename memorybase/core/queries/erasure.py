@@ -27,7 +27,7 @@ from memorybase.core.queries.joins import key_of
 from memorybase.core.queries.pending import SESSION_IS_DUE
 from memorybase.core.queries.sessions import SessionRow, rows_are_left
 
-ErasureKind = Literal["erase_end_user", "delete_session"]
+ErasureKind = Literal["erase_end_user", "delete_session", "redact_secrets"]
 KINDS: dict[str, ErasureKind] = {kind: kind for kind in get_args(ErasureKind)}
 NO_FLOW = UUID(int=0)  # of an end user in all flows
 

@@ -59,6 +59,11 @@ def time_zone(db: OrmSession, flow_id: UUID) -> str | None:
     return db.scalar(sa.select(Flow.time_zone).where(Flow.id == flow_id))
 
 
+def secrets(db: OrmSession, user_id: UUID, flow_id: UUID) -> str | None:
+    """What the user's flow does with secrets; None: what the installation does."""
+    return db.scalar(sa.select(Flow.secrets).where(Flow.id == flow_id, Flow.user_id == user_id))
+
+
 def lock_flow(db: OrmSession, flow_id: UUID) -> Flow | None:
     found = sa.select(Flow).where(Flow.id == flow_id).with_for_update(key_share=True)
     return db.scalar(found.execution_options(populate_existing=True))

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.core import errors
 from memorybase.core.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.core.described import (
+    FLOW_SECRETS,
     Content,
     CreatedAt,
     EndUserId,
@@ -45,6 +46,7 @@ from memorybase.core.queries.text_filter import TextFilter, flows_to_filter, rar
 from memorybase.core.read_models.titles import session_title, session_titles, title_of
 from memorybase.core.read_models.views import view_of
 from memorybase.core.services import Services
+from memorybase.core.settings import SecretRule
 
 MAX_WORDS = 6  # of the text filter
 OF_EACH = 5  # of each kind that is named like a text
@@ -66,6 +68,7 @@ class FlowView:
             description="Whether contexts contain the end user's standing statements unless the call says otherwise."
         ),
     ]
+    secrets: Annotated[SecretRule | None, Field(description=FLOW_SECRETS)]
     time_zone: Annotated[
         str, Field(description="IANA name of the zone whose days queries and contexts mean, unless the call says one.")
     ]

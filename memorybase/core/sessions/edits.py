@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any
@@ -21,6 +21,7 @@ from memorybase.core.events import Event, EventType
 from memorybase.core.extension import of_messages
 from memorybase.core.ingestion import edit, scheduler
 from memorybase.core.keyword_index import index
+from memorybase.core.messages import message_fingerprint
 from memorybase.core.models import Message
 from memorybase.core.queries import (
     deleted_messages,
@@ -39,6 +40,7 @@ from memorybase.core.queries.memory_bases import BaseRow
 from memorybase.core.queries.message_changes import NOBODY, Attribution, ChangeKind
 from memorybase.core.queries.ownership import not_found, require_locked_session, share_bases
 from memorybase.core.queries.sessions import SessionRow
+from memorybase.core.screening import screen
 from memorybase.core.services import Services
 from memorybase.core.sessions import chat_deletion, erasure, receipts, relinking, renaming
 from memorybase.core.sessions.erasure import Erasure
@@ -49,6 +51,7 @@ log = get_logger(__name__)
 
 ERASE_PAGE = 200  # sessions looked up at once
 EDITABLE = ("content", "files", "metadata")
+REDACTABLE = (*EDITABLE, "tool_calls", "name", "sender_name")
 FLAGS: Mapping[str, tuple[ChangeKind, ChangeKind]] = {"muted": ("mute", "unmute"), "pinned": ("pin", "unpin")}
 
 
@@ -114,6 +117,10 @@ def edit_message(
             raise errors.InvalidRequest(f"{name} of a message cannot be changed", field=name, limit=[*EDITABLE, *FLAGS])
     flags = {name: value for name, value in changes.items() if name in FLAGS}
     edited = {name: value for name, value in changes.items() if name in EDITABLE}
+    with services.database.reading() as db:
+        found = messages.fetch_message(db, user_id, message_id)
+    if found is not None:
+        edited, _ = screen(services, user_id, found.flow_id, edited)
     with services.database.transaction() as db:
         bases, session, message = _locked_message(db, user_id, message_id)
         now = clock.now(db)
@@ -125,6 +132,29 @@ def edit_message(
                 setattr(message, name, value)
                 kind = FLAGS[name][not value]
                 message_changes.record(db, session, message, kind, attribution, now)
+        return _ids(scheduled)
+
+
+def redact_message(
+    services: Services,
+    user_id: UUID,
+    message_id: UUID,
+    redacted: Callable[[dict[str, Any]], dict[str, Any]],
+    attribution: Attribution = NOBODY,
+) -> list[UUID]:
+    """Replace parts of a message for good: no former version is kept. `redacted` takes and returns its fields. Returns
+    the ids of the repair jobs. Raises NotFound, Held."""
+    with services.database.transaction() as db:
+        bases, session, message = _locked_message(db, user_id, message_id)
+        deletions.check(db, services, user_id, OfSession(session))
+        before = {name: getattr(message, "meta" if name == "metadata" else name) for name in REDACTABLE}
+        after = redacted(before)
+        changes = {name: value for name, value in after.items() if value is not before[name]}
+        is_as_captured = message.fingerprint == message_fingerprint(message)
+        done = edit.Edit(changes, attribution, keeps_former=False)
+        scheduled = edit.apply_edit(db, services, bases, session, message, done, clock.now(db))
+        if is_as_captured:
+            message.fingerprint = message_fingerprint(message)
         return _ids(scheduled)
 
 
@@ -230,6 +260,8 @@ def update_session(
     exists, InvalidRequest."""
     if new_session_id is not None:
         renaming.finish(services, flow_id, session_id)
+    if metadata is not None:
+        metadata, _ = screen(services, user_id, flow_id, metadata, "metadata")
     with services.database.transaction() as db:
         if new_session_id is not None:
             memory_bases.share_bases_of_flow(db, flow_id)

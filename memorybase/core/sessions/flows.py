@@ -16,7 +16,7 @@ from memorybase.core.queries.expiry import check_retain_days
 from memorybase.core.queries.ownership import not_found, require_locked_flow
 from memorybase.core.services import Services
 
-CHANGEABLE = ("name", "retain_days", "standing", "time_zone")
+CHANGEABLE = ("name", "retain_days", "standing", "secrets", "time_zone")
 
 
 def create_flow(
@@ -93,7 +93,8 @@ def _add(
 
 def update_flow(services: Services, user_id: UUID, flow_id: UUID, changes: Mapping[str, Any]) -> Flow:
     """Change the name, how many days the flow keeps messages (None: for ever; the sweeper's next pass deletes what is
-    older), whether its contexts contain standing statements, or its time zone. Raises NotFound, InvalidRequest."""
+    older), whether its contexts contain standing statements, what it does with secrets that callers send (None: what
+    the installation does), or its time zone. Raises NotFound, InvalidRequest."""
     for name in changes:
         if name not in CHANGEABLE:
             raise errors.InvalidRequest(f"{name} of a flow cannot be changed", field=name, limit=list(CHANGEABLE))

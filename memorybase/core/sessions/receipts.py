@@ -48,9 +48,15 @@ class ErasureReceipt(Erasure):
 
     id: Id
     operation: Annotated[
-        ErasureKind, Field(description="What was asked for: `erase_end_user` or `delete_session`, as in the audit log.")
+        ErasureKind,
+        Field(
+            description="What was asked for: `erase_end_user`, `delete_session` or `redact_secrets`, which counts "
+            "redacted rows."
+        ),
     ]
-    flow_id: Annotated[UUID | None, Field(description="The flow of the session; null for an end user.")]
+    flow_id: Annotated[
+        UUID | None, Field(description="The flow of the session; null for an end user, and for secrets of all flows.")
+    ]
     subject_id: Annotated[
         UUID,
         Field(description="Derived from the id of the end user or session, which is not kept; the same for the same."),

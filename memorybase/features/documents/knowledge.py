@@ -22,6 +22,7 @@ from memorybase.core.models import KnowledgeBase
 from memorybase.core.queries import knowledge_bases
 from memorybase.core.queries.ownership import not_found, require
 from memorybase.core.read_models.views import view_of
+from memorybase.core.screening import screen
 from memorybase.core.services import Services
 from memorybase.core.telemetry import get_logger
 from memorybase.core.vectors import collection_names
@@ -166,7 +167,14 @@ def add_documents(services: Services, user_id: UUID, name: str, new: Sequence[Ne
     Raises InvalidRequest, NotFound, MemoryBaseOnly, VectorStoreUnavailable, CollectionMissing, ModelUnavailable.
     """
     documents.check(new)
-    return documents.add(services, _ready(services, user_id, name), new)
+    return documents.add(services, _ready(services, user_id, name), _screened(services, user_id, new))
+
+
+def _screened(services: Services, user_id: UUID, new: Sequence[NewDocument]) -> list[NewDocument]:
+    """The documents as they may be stored. A knowledge base has no flow: the installation's setting holds."""
+    given = [{"text": each.text, "metadata": each.metadata} for each in new]
+    screened, _ = screen(services, user_id, None, given, "documents")
+    return [replace(document, **stored) for document, stored in zip(new, screened, strict=True)]
 
 
 def search(services: Services, user_id: UUID, name: str, query: DocumentQuery) -> DocumentAnswer:

@@ -50,7 +50,7 @@ RULES = {
     "memory_use": "Recorded uses of memory",
 }
 
-ERASURES = {"erase_end_user": "End user", "delete_session": "Session"}
+ERASURES = {"erase_end_user": "End user", "delete_session": "Session", "redact_secrets": "Secrets"}
 
 
 @router.get(PATH)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 from uuid import UUID, uuid4, uuid5
 
 from pydantic import Field
@@ -30,6 +30,7 @@ from memorybase.core.queries import chats
 from memorybase.core.queries.chats import DeletedRecord
 from memorybase.core.queries.ownership import not_found
 from memorybase.core.read_models.views import view_of
+from memorybase.core.screening import screen_messages
 from memorybase.core.services import Services
 from memorybase.core.sessions import chat_deletion
 from memorybase.features.splox import queries
@@ -120,6 +121,14 @@ class Deleted:
 # Writing.
 
 
+class _New(NamedTuple):
+    """A message to store, and its fingerprints: to store, and as it was sent. One stored before has either."""
+
+    message: NewMessage
+    fingerprint: bytes
+    as_sent: bytes
+
+
 def post_messages(
     services: Services,
     key: MemoryKey,
@@ -139,7 +148,12 @@ def post_messages(
     with services.database.reading() as db:
         config = config_of(require_memory(db, key))
     chat_id = selector.resolve(config.chat_id)
-    new_messages = _normalised(key, _with_content(raw, config, selector.variables), ids_from)
+    sent = _normalised(key, _with_content(raw, config, selector.variables), ids_from)
+    screened = screen_messages(services, key.user_id, key.flow_id, list(sent.values()))
+    new_messages = {
+        message_id: _New(message, fingerprint, messages.message_fingerprint(sent[message_id]))
+        for message_id, message, fingerprint in zip(sent, screened.messages, screened.fingerprints, strict=True)
+    }
 
     def store(caller: Caller) -> tuple[ChatMemory, list[PostedMessage]]:
         with services.database.transaction() as db:
@@ -224,7 +238,7 @@ def _record(message: NewMessage) -> Record:
 def _append(
     db: OrmSession,
     chat: Chat,
-    new_messages: Mapping[UUID, NewMessage],
+    new_messages: Mapping[UUID, _New],
     run_id: UUID | None,
     now: datetime,
     *,
@@ -232,8 +246,8 @@ def _append(
 ) -> list[PostedMessage]:
     stored_by_id = queries.stored_records(db, chat, new_messages.keys())
     for message_id, stored in stored_by_id.items():
-        message = new_messages[message_id]
-        if stored.fingerprint != messages.message_fingerprint(message):
+        message, *fingerprints = new_messages[message_id]
+        if stored.fingerprint not in fingerprints:
             raise errors.MessageConflict(
                 field="messages.id", value=message_id if message.id is None else message.id.sent
             )
@@ -250,8 +264,8 @@ def _append(
         chat.updated_at = now
         db.flush()
     return [
-        PostedMessage(message_id, _external_id(message), seqs[message_id], message_id in new)
-        for message_id, message in new_messages.items()
+        PostedMessage(message_id, _external_id(each.message), seqs[message_id], message_id in new)
+        for message_id, each in new_messages.items()
     ]
 
 
@@ -259,7 +273,7 @@ def _external_id(message: NewMessage) -> str | None:
     return None if message.id is None else message.id.external_id
 
 
-def _rows(chat: Chat, new: Mapping[UUID, NewMessage], run_id: UUID | None, now: datetime) -> list[dict[str, Any]]:
+def _rows(chat: Chat, new: Mapping[UUID, _New], run_id: UUID | None, now: datetime) -> list[dict[str, Any]]:
     request_id = run_id or uuid4()
     counter = stored_counter(chat.counter)
     return [
@@ -280,10 +294,10 @@ def _rows(chat: Chat, new: Mapping[UUID, NewMessage], run_id: UUID | None, now: 
             "meta": message.metadata,
             "status": message.status,
             "tokens": counter.count(_record(message)),
-            "fingerprint": messages.message_fingerprint(message),
+            "fingerprint": fingerprint,
             "created_at": now,
         }
-        for seq, (message_id, message) in enumerate(new.items(), chat.last_seq + 1)
+        for seq, (message_id, (message, fingerprint, _)) in enumerate(new.items(), chat.last_seq + 1)
     ]
 
 

@@ -17,7 +17,7 @@ class TestFlows:
     def test_put_creates_a_flow_with_the_callers_id(self, api: Api) -> None:
         made = api.call("PUT", "/flows/support bot", expect=201, json={"name": "Support"}).json()
         assert made == {"id": str(uuid5(api.user_id, "flow:support bot")), "external_id": "support bot"} | {
-            key: made[key] for key in ("name", "created_at", "retain_days", "standing", "time_zone")
+            key: made[key] for key in ("name", "created_at", "retain_days", "standing", "secrets", "time_zone")
         }
         assert (made["retain_days"], made["standing"]) == (None, False)
         again = api.call("PUT", "/flows/support bot", expect=200, json={"name": "Renamed"}).json()

@@ -693,6 +693,10 @@ CASES: Cases = {
         *(Attempt("/holds", body={"flow_id": each, "session_id": o.named("session")}) for each in (o.flow, e.flow)),
         free("/holds", body={"end_user_id": o.named("end-user")}, expect=201),
     ],
+    "scan_secrets": lambda o, _: [
+        *(Attempt("/secrets/scan", body={"flow_id": each}) for each in (o.flow, o.named("flow"))),
+        own("/secrets/scan", body={"redact": True}),
+    ],
     "list_holds": lambda o, _: [own("/holds"), *by_flow(o, "/holds"), free("/holds", {"end_user_id": o.named("held")})],
     "lift_hold": lambda o, _: [Attempt(f"/holds/{o.hold}")],
     "retrieve_knowledge": lambda o, e: [
@@ -767,7 +771,7 @@ CASES: Cases = {
 # Fields that end like an id and name nothing that is stored.
 NO_IDS = {"request_id"}
 # Whose rows a table without any of these columns holds: those of nobody.
-UNOWNED_TABLES = {"audit_chain", "distillation_days", "embedding_usage", "heartbeats"}
+UNOWNED_TABLES = {"audit_chain", "distillation_days", "embedding_usage", "heartbeats", "redaction_keys"}
 
 
 def operations() -> list[Operation]:

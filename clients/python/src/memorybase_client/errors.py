@@ -218,6 +218,12 @@ class InvalidRequest(CallerError):
     code = "invalid_request"
 
 
+class SecretRefused(InvalidRequest):
+    """The request has a secret, and the flow refuses secrets; nothing was stored. See details.kind and details.at."""
+
+    code = "secret_refused"
+
+
 class IdempotencyKeyReused(InvalidRequest):
     """This Idempotency-Key was sent with another request. Use a new key for each request."""
 

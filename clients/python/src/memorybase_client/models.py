@@ -222,7 +222,7 @@ class CaptureAnswer(Answer):
     ingestion: list[IngestionState]
     """The effect on each memory base of the flow that has `auto_capture`."""
     warnings: list[Caveat] = Field(default_factory=list)
-    """Fields of the messages that are stored in their metadata."""
+    """Fields of the messages that are stored in their metadata, and secrets that were replaced."""
     node_executions: list[ReportedExecution] = Field(default_factory=list)
     """The result for each node execution, in order; absent without any."""
 
@@ -247,7 +247,7 @@ class Caveat(Answer):
 
     code: str
     """What it is about: `outputs_only`, `no_memory_base`, `unknown_session`, `recalled_within_session`,
-    `query_cut`, `setting_kept` or `kept_in_metadata`.
+    `query_cut`, `setting_kept`, `kept_in_metadata` or `secrets_redacted`.
     """
     message: str
     """For people; may change."""
@@ -954,10 +954,10 @@ class ErasureReceipt(Answer):
     """Number of deleted facts that a model had derived from the messages."""
     id: UUID
     """The UUID."""
-    operation: Literal["erase_end_user", "delete_session"] | str
-    """What was asked for: `erase_end_user` or `delete_session`, as in the audit log."""
+    operation: Literal["erase_end_user", "delete_session", "redact_secrets"] | str
+    """What was asked for: `erase_end_user`, `delete_session` or `redact_secrets`, which counts redacted rows."""
     flow_id: UUID | None = None
-    """The flow of the session; null for an end user."""
+    """The flow of the session; null for an end user, and for secrets of all flows."""
     subject_id: UUID
     """Derived from the id of the end user or session, which is not kept; the same for the same."""
     erased_at: datetime
@@ -1140,6 +1140,10 @@ class FlowView(Answer):
     """Days until what was captured is deleted; null: it is kept."""
     standing: bool | None = None
     """Whether contexts contain the end user's standing statements unless the call says otherwise."""
+    secrets: Literal["keep", "redact", "refuse"] | str | None = None
+    """What is done with secrets that callers send, such as API keys and passwords: `keep` them, `redact` them, or
+    `refuse` the request; null: as the setting `secrets` says.
+    """
     time_zone: str | None = None
     """IANA name of the zone whose days queries and contexts mean, unless the call says one."""
 
@@ -1174,6 +1178,23 @@ class FormerFields(Answer):
     """The former name."""
     status: str | None = None
     """The former status, replaced by a capture."""
+
+
+class FoundSecret(Answer):
+    """A stored secret, without its text."""
+
+    place: str
+    """Where it is: `messages`, `node_executions` or another kind of rows."""
+    id: UUID
+    """The UUID of the row, of a chat's message that of the chat."""
+    flow_id: UUID
+    """The flow."""
+    field: str
+    """The field with it."""
+    kind: str
+    """What kind of secret it is."""
+    at: int
+    """The number of its first character in the text of the field, from 1."""
 
 
 class FunctionCall(TypedDict):
@@ -2963,6 +2984,31 @@ class SearchAnswer(Answer):
     """
     warnings: list[Caveat] = Field(default_factory=list)
     """Why nothing was found, if nothing can be; and if only the end of the query was searched for."""
+
+
+class SecretScan(Answer):
+    """What a part of a scan found. Send `next_cursor` until it is null."""
+
+    dry_run: bool
+    """Whether nothing was changed."""
+    scanned: int = 0
+    """Number of rows that were looked through."""
+    kinds: dict[str, int] | None = None
+    """Number of secrets, by kind."""
+    places: dict[str, int] | None = None
+    """Number of rows with secrets, by place."""
+    found: list[FoundSecret] = Field(default_factory=list)
+    """The first 100 of them."""
+    redacted: int = 0
+    """Number of rows that were redacted."""
+    held: int = 0
+    """Number of rows with secrets that a legal hold keeps as they are."""
+    job_ids: list[UUID] = Field(default_factory=list)
+    """The repairs that update the knowledge bases."""
+    receipt_id: UUID | None = None
+    """The receipt of what was redacted; null if nothing was."""
+    next_cursor: str | None = None
+    """Where to continue; null at the end."""
 
 
 class SessionView(Answer):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID, uuid5
@@ -20,6 +20,7 @@ from memorybase.core.models import NodeExecution
 from memorybase.core.queries import caller_ids, memory_uses, runs, sessions
 from memorybase.core.queries import node_executions as queries
 from memorybase.core.queries.ownership import check_flow, require
+from memorybase.core.screening import screen
 from memorybase.core.services import Services
 from memorybase.core.telemetry import get_logger
 
@@ -126,6 +127,9 @@ def put_execution(
     missing session is created. `past`: when an imported execution was created; it replaces nothing. Raises NotFound for
     another user's flow, RunConflict for a run of another session."""
     run_id = CallerId.of(user_id, "run", run_id) if isinstance(run_id, UUID) else run_id
+    given = {"outputs": new.outputs, "few_shots": new.few_shots}
+    screened, _ = screen(services, user_id, flow_id, given)
+    new = replace(new, **screened)
     try:
         return _put(services, user_id, flow_id, session_id, run_id, new, past)
     except errors.ConstraintViolated:  # another request stored the same id: now we find it

@@ -24,6 +24,7 @@ from memorybase.core.queries import caller_ids, sessions
 from memorybase.core.queries import messages as message_queries
 from memorybase.core.queries.memory_uses import DELETED
 from memorybase.core.queries.ownership import check_flow
+from memorybase.core.screening import screen_messages
 from memorybase.core.services import Services
 from memorybase.core.vectors.search import check_bound, cut_query
 
@@ -69,6 +70,7 @@ def record_given(
         check_flow(db, user_id, flow_id)
         _check_session(db, flow_id, given)
         rows = _rows(db, flow_id, given)
+    messages = screen_messages(services, user_id, flow_id, messages).messages
     view = _view(messages, given.sources, rows, counter_for(settings))
     use = NewUse(
         run_id=run_id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
@@ -22,6 +22,7 @@ from memorybase.core.ids import CallerId
 from memorybase.core.models import MemoryUse
 from memorybase.core.queries import caller_ids, deleted_messages, memory_uses, runs, sessions
 from memorybase.core.queries.ownership import check_flow, not_found
+from memorybase.core.screening import screen
 from memorybase.core.services import Services
 
 EDITED_SINCE = "edited_since"  # flag: the model was given this, and a message in it was edited since
@@ -104,6 +105,7 @@ def record_use(services: Services, user_id: UUID, flow_id: UUID, use: NewUse, *,
     stays. Raises NotFound for another user's flow, Held if that is not enough: it `must_replace` another one.
     """
     shown, origin = use.view.as_dict(), use.origin
+    query, _ = screen(services, user_id, flow_id, use.query, "query")
     given = use.run_id if isinstance(use.run_id, CallerId) else CallerId.of(user_id, "run", use.run_id)
     with services.database.transaction() as db:
         check_flow(db, user_id, flow_id)
@@ -115,7 +117,7 @@ def record_use(services: Services, user_id: UUID, flow_id: UUID, use: NewUse, *,
             "messages": memory_uses.redact_messages(shown["messages"], shown["sources"], deleted),
             "sources": shown["sources"],
             "report": shown["report"],
-            "query": use.query,
+            "query": query,
             "memory_use_summary": None if deleted else use.memory_use_summary,
             "recorded_at": clock.now(db),
         }
@@ -153,6 +155,8 @@ def import_use(services: Services, user_id: UUID, flow_id: UUID, past: PastUse) 
 
     Summaries are not imported, so their text is redacted, as is what was deleted here. Raises NotFound.
     """
+    screened, _ = screen(services, user_id, flow_id, asdict(past))
+    past = replace(past, messages=screened["messages"], query=screened["query"])
     values = {"flow_id": flow_id, **asdict(past)}
     ids = memory_uses.ids_in(past.sources)
     deleted = memory_uses.ids_in([source for source in past.sources if source["kind"] == "summary"])

@@ -122,6 +122,7 @@ class AsyncOperations(AsyncTransport):
         name: str | None = None,
         retain_days: int | None = None,
         standing: bool | None = None,
+        secrets: Literal["keep", "redact", "refuse"] | None = None,
         time_zone: str | None = None,
     ) -> models.FlowView:
         """Change a flow. Messages older than the days that it keeps are deleted by the sweeper's next pass.
@@ -130,13 +131,23 @@ class AsyncOperations(AsyncTransport):
         name: The new name.
         retain_days: Days until what was captured is deleted; null: it is kept.
         standing: Whether contexts contain the end user's standing statements unless the call says otherwise.
+        secrets: What is done with secrets that callers send, such as API keys and passwords: `keep` them,
+        `redact` them, or `refuse` the request; null: as the setting `secrets` says.
         time_zone: IANA name of the zone whose days queries and contexts mean, such as `Europe/Berlin`, unless
         the call says one.
         """
         call = Call(
             "PATCH",
             f"/flows/{segment(flow_id, 'flow_id')}",
-            content=json_of({"name": name, "retain_days": retain_days, "standing": standing, "time_zone": time_zone}),
+            content=json_of(
+                {
+                    "name": name,
+                    "retain_days": retain_days,
+                    "standing": standing,
+                    "secrets": secrets,
+                    "time_zone": time_zone,
+                }
+            ),
         )
         return await self._call(call, models.FlowView)
 
@@ -2690,6 +2701,19 @@ class AsyncOperations(AsyncTransport):
         """
         call = Call("POST", f"/memories/{segment(memory_base_id, 'memory_base_id')}/map")
         return await self._call(call, models.MapView)
+
+    async def scan_secrets(
+        self, *, flow_id: str | UUID | None = None, redact: bool | None = None, cursor: str | None = None
+    ) -> models.SecretScan:
+        """Look through some stored rows for secrets, and redact them if asked. Repeat with `next_cursor` until it
+        is null. Redacted text is gone for good; what a legal hold keeps stays as it is.
+
+        flow_id: The flow: a UUID or the caller's id; by default all flows.
+        redact: Redact what is found, for good; else nothing is changed.
+        cursor: The `next_cursor` of the call before.
+        """
+        call = Call("POST", "/secrets/scan", content=json_of({"flow_id": flow_id, "redact": redact, "cursor": cursor}))
+        return await self._call(call, models.SecretScan)
 
     def list_chat_memories(
         self,
