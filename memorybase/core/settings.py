@@ -284,7 +284,7 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
     cors_origins: list[str] = Field(default_factory=list, description="Allowed CORS origins; empty: CORS is off.")
 
     secrets: SecretRule = Field(
-        "redact",
+        "keep",
         description="What flows do with secrets that callers send, unless a flow says otherwise: keep them, redact or "
         "refuse.",
     )

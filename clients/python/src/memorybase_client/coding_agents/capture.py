@@ -233,9 +233,12 @@ def post(config: Json, event: Json, run: str, messages: list[Json]) -> int:
 
 
 def prepare_flow(config: Json) -> None:
-    """Create the flow, and a memory base that makes it searchable, unless they exist. Raises Away."""
-    flow = config["flow"]
-    _must(config, f"/v1/flows/{quote(flow, safe='')}", {"name": flow}, "PUT")
+    """Create the flow, without secrets, and a memory base that makes it searchable, unless they exist. Raises Away.
+    As `install.prepare_flow`, with the standard library."""
+    flow, path = config["flow"], f"/v1/flows/{quote(config['flow'], safe='')}"
+    if _call(config, path, None, "GET")[0] == 404:
+        _must(config, path, {"name": flow}, "PUT")
+        _must(config, path, {"secrets": "redact"}, "PATCH")
     if not _must(config, f"/v1/memories?flow_id={quote(flow, safe='')}", None, "GET")["items"]:
         _must(config, "/v1/memories", {"name": flow, "flow_id": flow, "capture": "all"}, "POST")
 

@@ -64,11 +64,15 @@ def stored_config() -> Json:
 
 
 def prepare_flow(client: Client, flow: str) -> None:
-    """Create the flow, and a memory base that makes it searchable, unless they exist. Raises an error of the client if
+    """Create the flow, without secrets, and a memory base that makes it searchable, unless they exist. Raises an error of the client if
     memory is unreachable or refuses the key: hooks installed then would store nothing, and nobody would notice."""
     if not flow:
         raise errors.InvalidRequest("flow must not be empty", field="flow")
-    client.put_flow(flow, name=flow)
+    try:
+        client.get_flow(flow)
+    except errors.NotFound:
+        client.put_flow(flow, name=flow)
+        client.update_flow(flow, secrets="redact")  # transcripts are full of them
     if not client.list_memory_bases(flow_id=flow).page().items:
         client.create_memory_base(name=flow, flow_id=flow, capture="all")
 
