@@ -68,7 +68,7 @@ def test_an_operation_without_a_rule_refuses_limited_keys(api: Api, monkeypatch:
         return "answered"
 
     monkeypatch.setattr(app.router, "routes", list(app.router.routes))
-    app.include_router(router, prefix="/v1")
+    app.router.routes += router.routes
     for limited in (key, api.limited_key(end_user_id="ann")):
         assert limited.refused("GET", "/undeclared", 403)["code"] == "outside_key_limits"
     assert api.get("/undeclared") == "answered"
