@@ -16,7 +16,7 @@ import httpx
 from harness.gates import with_gates
 from harness.model import MODEL_DIR
 from harness.process import PortServer
-from harness.stack import environment, memorybase
+from harness.stack import ROOT, environment, memorybase
 from memorybase.core.services import Services
 from memorybase.core.settings import Settings
 from memorybase.core.vectors.store import CollectionRef
@@ -49,6 +49,9 @@ class OneProcess(PortServer):
         }
         path = {"PYTHONPATH": environment()["PYTHONPATH"]}
         return with_gates(path | self.settings.child_environment() | own, self.gates)
+
+    def popen_options(self) -> dict[str, Any]:
+        return {"cwd": ROOT}
 
     @property
     def gates(self) -> Path:
