@@ -129,7 +129,7 @@ class TestWindows:
         monkeypatch.setattr(subprocess, "CREATE_NO_WINDOW", 0x08000000, raising=False)
         monkeypatch.setattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0x200, raising=False)
         monkeypatch.setattr(subprocess, "Popen", lambda _, **options: started.append(options))
-        spool.start_drain({"path": "hooks.json", "state_dir": str(tmp_path)})
+        spool.start_drain({"arguments": ["--config", "hooks.json"], "state_dir": str(tmp_path)})
 
         assert started[0]["creationflags"] == 0x08000200
         assert "start_new_session" not in started[0]

@@ -43,7 +43,7 @@ def test_another_machine_is_another_prefix(tmp_path: Path, monkeypatch: pytest.M
     here = process.owner_prefix(settings)
     read_text = Path.read_text
     booted = {Path("/proc/sys/kernel/random/boot_id"): "another"}
-    monkeypatch.setattr(Path, "read_text", lambda path: booted.get(path) or read_text(path))
+    monkeypatch.setattr(Path, "read_text", lambda path, **how: booted.get(path) or read_text(path, **how))
     assert process.owner_prefix(settings) != here
 
 

@@ -32,8 +32,9 @@ MAX_EVENT_BYTES = 4_000_000
 
 def main(arguments: list[str]) -> None:
     """Run one hook, or drain the spool. Does not return."""
-    *source, what = arguments
     try:
+        place = 1 if arguments[0] == plugin.PLUGIN else 2
+        source, what = arguments[:place], arguments[place].rstrip(";")  # where cmd of Windows ends no word
         config = load_config(source)
         if what == "--drain":
             spool.drain(config)
@@ -48,8 +49,7 @@ def main(arguments: list[str]) -> None:
     deadline = Deadline(float(config.get("deadline_seconds", DEADLINE_SECONDS)))
     text = ""
     with contextlib.suppress(Exception):
-        # cmd of Windows ends no word at a semicolon.
-        event = read_event(what.rstrip(";"), json.loads(sys.stdin.buffer.read(MAX_EVENT_BYTES)))
+        event = read_event(what, json.loads(sys.stdin.buffer.read(MAX_EVENT_BYTES)))
         if event["name"] not in hosts.RECALLING:
             deadline.extend(CAPTURE_SECONDS)
         text = plugin.answer(config, event) if source == [plugin.PLUGIN] else hosts.answer(config, event)

@@ -64,8 +64,9 @@ def stored_config() -> Json:
 
 
 def prepare_flow(client: Client, flow: str) -> None:
-    """Create the flow, without secrets, and a memory base that makes it searchable, unless they exist. Raises an error of the client if
-    memory is unreachable or refuses the key: hooks installed then would store nothing, and nobody would notice."""
+    """Create the flow, without secrets, and a memory base that makes it searchable, unless they exist. Raises an error
+    of the client if memory is unreachable or refuses the key: hooks installed then would store nothing, and nobody
+    would notice."""
     if not flow:
         raise errors.InvalidRequest("flow must not be empty", field="flow")
     try:

@@ -55,7 +55,7 @@ def read(path: Path, report: Report, *, end_user_id: str | None = None) -> Itera
         raise errors.InvalidRequest(f"The repository {root} has no commits yet.", field="FILE")
     shallow = Path(_git(path, "rev-parse", "--git-path", "shallow"))
     shallow = shallow if shallow.is_absolute() else path / shallow
-    cut = set(shallow.read_text().split()) if shallow.exists() else set()
+    cut = set(shallow.read_text(encoding="ascii").split()) if shallow.exists() else set()
     return _found(path, root, cut, report, end_user_id)
 
 
