@@ -108,7 +108,7 @@ async def _run(planned: Plan, report: Report, *, with_parent: bool) -> None:
         with contextlib.suppress(_StopRequested):
             report(f"starting {' and '.join(planned.stores)} in {planned.data.path}")
             if "chroma" in planned.stores:
-                write_ahead(planned.data.path / "chroma")
+                write_ahead(planned.data.path / "chroma", on=False)
             await processes.start(planned.stores)
             await _unless_stopped(_prepare(planned), stop, processes)
             await _unless_stopped(_accepting(planned), stop, processes)

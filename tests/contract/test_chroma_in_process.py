@@ -141,3 +141,18 @@ def test_no_write_follows_a_failed_one_before_the_files_are_opened_again(
 
     assert store.count(ref) == 10
     assert store._connected not in reached
+
+
+def test_files_that_were_deleted_take_no_write_and_are_made_again(store: InProcessChroma, directory: Path) -> None:
+    """With a write-ahead log SQLite goes on to write into a file that nobody can open any more."""
+    ref = store.create_collection("the-collection", {})
+    store.upsert(ref, records(0, 5))
+    shutil.rmtree(directory)
+
+    with pytest.raises(VectorStoreUnavailable):
+        store.upsert(ref, records(5, 10))
+
+    ref = store.create_collection("the-collection", {})
+    store.upsert(ref, records(0, 5))
+    assert store.count(ref) == 5
+    assert (directory / DATABASE).exists()

@@ -31,7 +31,7 @@ class ChromaServer(PortServer):
         return {**super().environment(), **CHROMA_ENVIRONMENT, "ANONYMIZED_TELEMETRY": "False"}
 
     def launch(self) -> None:
-        write_ahead(self.data)
+        write_ahead(self.data, on=False)
         super().launch()
 
     def answers(self) -> bool:

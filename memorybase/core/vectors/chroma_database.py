@@ -9,9 +9,10 @@ from pathlib import Path
 DATABASE = "chroma.sqlite3"
 
 
-def write_ahead(directory: Path) -> None:
-    """Give it a write-ahead log, which it keeps: a commit takes half as long, and searches do not wait for writes. If
-    that fails, Chroma says why when it opens the file."""
+def write_ahead(directory: Path, *, on: bool = True) -> None:
+    """Give it a write-ahead log, or take it away; it keeps what it has. With one a commit takes half as long, and
+    searches do not wait for writes. Without one Chroma's server notices that its directory was deleted: it needs a new
+    file for each commit. If this fails, Chroma says why when it opens the file."""
     directory.mkdir(parents=True, exist_ok=True)
     with suppress(sqlite3.Error), closing(sqlite3.connect(directory / DATABASE)) as db:
-        db.execute("PRAGMA journal_mode = WAL")
+        db.execute(f"PRAGMA journal_mode = {'WAL' if on else 'DELETE'}")

@@ -16,7 +16,7 @@ import psutil
 from memorybase.core.errors import VectorRejected, VectorStoreUnavailable
 from memorybase.core.foreground import Foreground
 from memorybase.core.vectors.chroma import ChromaStore, error_of, load_client
-from memorybase.core.vectors.chroma_database import write_ahead
+from memorybase.core.vectors.chroma_database import DATABASE, write_ahead
 
 if TYPE_CHECKING:
     from chromadb.api import ServerAPI
@@ -110,12 +110,18 @@ class InProcessChroma(ChromaStore):
                 if shutil.disk_usage(self._directory.parent).free < ROOM_BYTES:
                     raise VectorStoreUnavailable(operation=operation, reason="a write failed, and the disk is full")
                 self.closed_during(lambda: None)
-                self._has_failed_write = False
+                self._has_failed_write = self._was_open = False
             try:
+                self._check_that_it_is_there(operation)
                 yield
             except VectorStoreUnavailable:
                 self._has_failed_write = True
                 raise
+
+    def _check_that_it_is_there(self, operation: str) -> None:
+        """What is written to a file that was deleted would be lost."""
+        if self._was_open and not (self._directory / DATABASE).exists():
+            raise VectorStoreUnavailable(operation=operation, reason="the files were deleted")
 
     @contextmanager
     def _call(self) -> Iterator[None]:

@@ -171,6 +171,7 @@ def forms(has: Things) -> list[Form]:
             per_item=True,
         ),
         Form("/settings/retention/holds/{hold_id}/lift", {}),
+        Form("/settings/secrets", {"flow": has.flow, "rule": "keep"}),
         Form("/settings/knowledge", {"name": f"new {has.name}"}, texts=("name",), own=True),
         Form("/settings/knowledge/delete", {"name": f"{has.name} book"}),
     ]
@@ -383,6 +384,7 @@ PAGES = (
     "/settings/retention?target=flow:{flow}&days=30",
     "/settings/retention/holds",
     "/settings/retention/receipts",
+    "/settings/secrets",
     "/settings/audit",
     "/memories/{base}",
     "/memories/{base}?tab=messages",

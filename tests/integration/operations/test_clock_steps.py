@@ -58,6 +58,7 @@ UNLIMITED = {
         "legal_holds.placed_at memory_bases.created_at memory_bases.mismatch_since memory_bases.paused_at "
         "memory_maps.as_of memory_maps.computed_at memory_maps.failing_since memory_uses.recorded_at "
         "messages.captured_at messages.timestamp node_executions.created_at node_executions.updated_at "
+        "redaction_keys.created_at "
         "retention_passes.expired_before retention_passes.finished_at retention_passes.started_at runs.created_at "
         "search_labels.marked_at session_progress.last_sync_at sessions.created_at sessions.renamed_at "
         "standing_statements.changed_at standing_statements.said_at summaries.created_at summaries.updated_at "

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from memorybase.core.settings import Settings
 
-@pytest.fixture(autouse=True)
-def _redacting(monkeypatch: pytest.MonkeyPatch) -> None:
+
+@pytest.fixture
+def api_settings(api_settings: Settings) -> Settings:
     """An installation whose flows redact unless they say otherwise."""
-    monkeypatch.setenv("MEMORYBASE_SECRETS", "redact")
+    return api_settings.model_copy(update={"secrets": "redact"})
