@@ -10,18 +10,29 @@ import contextlib
 import json
 import os
 import secrets
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Connection, Listener, answer_challenge, deliver_challenge
+from multiprocessing.connection import Client, Listener, answer_challenge, deliver_challenge
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memorybase.core.errors import MemorybaseError, VectorStoreUnavailable
 from memorybase.core.settings import UP_ONE_PROCESS
 from memorybase.core.telemetry import describe_error, get_logger
 from memorybase.core.vectors.store import VectorStore
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    if sys.platform == "win32":
+        from multiprocessing.connection import PipeConnection
+
+        AnyConnection = Connection[Any, Any] | PipeConnection[Any, Any]
+    else:
+        AnyConnection = Connection[Any, Any]
 
 log = get_logger(__name__)
 
@@ -77,7 +88,7 @@ def _accept(listener: Listener, key: bytes, store: VectorStore, ending: threadin
             threading.Thread(target=_answer, args=(connection, key, store), name="vectors-call", daemon=True).start()
 
 
-def _answer(connection: Connection[Any, Any], key: bytes, store: VectorStore) -> None:
+def _answer(connection: AnyConnection, key: bytes, store: VectorStore) -> None:
     with connection:
         try:
             deliver_challenge(connection, key)
@@ -89,7 +100,7 @@ def _answer(connection: Connection[Any, Any], key: bytes, store: VectorStore) ->
 
 
 def _call(
-    connection: Connection[Any, Any], store: VectorStore, name: str, args: tuple[Any, ...], options: dict[str, Any]
+    connection: AnyConnection, store: VectorStore, name: str, args: tuple[Any, ...], options: dict[str, Any]
 ) -> None:
     if name not in METHODS:
         raise AuthenticationError(name)
@@ -128,7 +139,7 @@ class StoreElsewhere:
             while (page := _received(connection, name)) is not None:
                 yield page
 
-    def _asked(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Connection[Any, Any]:
+    def _asked(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> AnyConnection:
         try:
             found = json.loads((self._folder / ADDRESS_FILE).read_text(encoding="utf-8"))
             connection = Client(found["address"], authkey=bytes.fromhex(found["key"]))
@@ -138,7 +149,7 @@ class StoreElsewhere:
         return connection
 
 
-def _received(connection: Connection[Any, Any], name: str) -> Any:
+def _received(connection: AnyConnection, name: str) -> Any:
     try:
         result, error = connection.recv()
     except (OSError, EOFError) as exc:
