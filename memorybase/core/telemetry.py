@@ -83,7 +83,7 @@ def log_apart(settings: Settings, stream: TextIO) -> Callable[[], None]:
     def end() -> None:
         for each in loggers:
             each.removeHandler(handler)
-            if not each.handlers:
+            if not any(isinstance(other, _Handler) for other in each.handlers):
                 each.setLevel(logging.NOTSET)
                 each.propagate = True
 
