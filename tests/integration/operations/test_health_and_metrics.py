@@ -582,7 +582,8 @@ class TestMetrics:
         api.flow("hushed-flow")
         api.capture("the text", flow="hushed-flow", session="hushed-session")
         labels = set(re.findall(r"\{(\w+)=", "".join(scraped(api))))
-        # A route is a template, such as /flows/{flow_id}. The last ones appear once a process has refused, embedded or seen a secret.
+        # A route is a template, such as /flows/{flow_id}. The last ones appear once a process has refused, embedded or
+        # seen a secret.
         always = {"state", "kind", "le", "part", "method", "route", "status", "store", "priority", "outcome"}
         assert always <= labels <= always | {"quota", "whose", "model", "server", "rule"}
         assert "hushed" not in api.call("GET", "/metrics").text
