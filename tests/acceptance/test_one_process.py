@@ -122,7 +122,7 @@ def test_commands_reach_the_vectors_of_a_running_process_and_of_a_directory_at_r
     lose_one_chunk(own.data / "run")
     assert "1 missing" in command(own, "reconcile", exit_code=1).stdout
     assert "repairs" in command(own, "reconcile", "--repair").stdout
-    wait_until(lambda: "ok, 3" in command(own, "reconcile", exit_code=None).stdout, PATIENCE, "the repair")
+    wait_until(lambda: "3 found" in command(own, "reconcile", exit_code=None).stdout, PATIENCE, "the repair")
 
     own.stop()
     assert own.wait() == 0

@@ -13,6 +13,7 @@ def write_ahead(directory: Path, *, on: bool = True) -> None:
     """Give it a write-ahead log, or take it away; it keeps what it has. With one a commit takes half as long, and
     searches do not wait for writes. Without one Chroma's server notices that its directory was deleted: it needs a new
     file for each commit. If this fails, Chroma says why when it opens the file."""
-    directory.mkdir(parents=True, exist_ok=True)
-    with suppress(sqlite3.Error), closing(sqlite3.connect(directory / DATABASE)) as db:
-        db.execute(f"PRAGMA journal_mode = {'WAL' if on else 'DELETE'}")
+    with suppress(OSError, sqlite3.Error):
+        directory.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(directory / DATABASE)) as db:
+            db.execute(f"PRAGMA journal_mode = {'WAL' if on else 'DELETE'}")
