@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from memorybase_client.coding_agents import install as hooks
+from memorybase_client.coding_agents.events import FLOW
 
 from memorybase.cli.command import with_options
 from memorybase.cli.options import DataDirOption, UrlOption, address, connect, plural
@@ -107,7 +108,7 @@ def import_sessions(*, options: PastOptions, data_dir: DataDirOption = None, url
     before = hooks.stored_config()
     names = ("flow", "end_user", "tools")
     stated = {name: value for name in names if (value := getattr(options, name)) is not None}
-    config = {"flow": hooks.FLOW} | {name: before[name] for name in names if name in before} | stated
+    config = {"flow": FLOW} | {name: before[name] for name in names if name in before} | stated
     import_past(options, config, lambda: _client(data_dir, url, before)[0])
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 from memorybase_client import errors as client_errors
 from memorybase_client.coding_agents import install
+from memorybase_client.coding_agents.events import FLOW
 from memorybase_client.importers import git, systems
 from memorybase_client.importers.files import read_member
 from memorybase_client.importers.recognise import GIT, LINES, LOCOMO, recognise
@@ -120,7 +121,7 @@ def _parts(name: str, source: str, options: ImportOptions, report: Report) -> It
 
 def _flow_of_commits(options: ImportOptions) -> str:
     """That of the coding agents of this machine, which recall from it."""
-    flow: str = options.flow or install.stored_config().get("flow") or install.FLOW
+    flow: str = options.flow or install.stored_config().get("flow") or FLOW
     return flow
 
 

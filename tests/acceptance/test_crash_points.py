@@ -11,10 +11,10 @@ from uuid import UUID
 import httpx
 import pytest
 import sqlalchemy as sa
-from harness import RedisServer, wait_until
+from harness import wait_until
 from harness.constants import SWEEP
 from harness.gates import Change
-from harness.pieces import PATIENCE, Topology, topology
+from harness.pieces import PATIENCE, Topology, pieces_of, topology
 
 from memorybase.core import ids
 from memorybase.core.memory_bases import preparation
@@ -42,14 +42,11 @@ PIECES = {
 
 @pytest.fixture(scope="module", params=["processes", "one process"])
 def stack(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topology]:
-    given: dict[str, Any] = {"one_process": True, "lease_seconds": 300.0}
-    if request.param == "processes":
-        given = {
-            "redis": RedisServer(tmp_path_factory.mktemp("own-redis")),
-            "chroma": request.getfixturevalue("chroma_server"),
-            "postgres": request.getfixturevalue("postgres_server"),
-        }
-    with topology(tmp_path_factory.mktemp("data"), values={SWEEP: 0.5, **PIECES}, **given) as built:
+    with topology(
+        tmp_path_factory.mktemp("data"),
+        values={SWEEP: 0.5, **PIECES},
+        **pieces_of(request, tmp_path_factory.mktemp("own-redis")),
+    ) as built:
         built.start(built.api, built.sweeper, built.worker)
         yield built
 

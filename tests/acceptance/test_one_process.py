@@ -27,6 +27,7 @@ from harness.waiting import wait_until
 from mcp import StdioServerParameters
 from memorybase_client import Client
 from memorybase_client.coding_agents import install
+from memorybase_client.coding_agents.events import FLOW
 from playwright.sync_api import expect
 
 from memorybase.core.models import JobState
@@ -150,14 +151,14 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
 
 def test_what_one_session_of_a_coding_agent_said_the_next_one_recalls(used: EmbeddedStack, tmp_path: Path) -> None:
     with machine_at(tmp_path / "home") as machine, Client(used.url, KEY) as client:
-        install.prepare_flow(client, install.FLOW)
+        install.prepare_flow(client, FLOW)
         machine.install("claude-code", used.url, KEY)
         first = TRANSCRIPTS["claude-code"](machine.home, "s-1")
         first.user("We deploy the shop on Thursdays, from the branch albatross.")
         first.assistant("Understood: Thursdays, from albatross.")
         machine.run("claude-code", "Stop", **shared_fields(first), last_assistant_message="Understood.")
         machine.settle()
-        (base,) = client.list_memory_bases(flow_id=install.FLOW)
+        (base,) = client.list_memory_bases(flow_id=FLOW)
         client.wait_until_searchable(base.id)
         second = TRANSCRIPTS["claude-code"](machine.home, "s-2")
         prompt = "Which branch do we deploy the shop from?"

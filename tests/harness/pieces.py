@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 import httpx
+import pytest
 import sqlalchemy as sa
 from redis import Redis
 
@@ -321,6 +322,15 @@ def topology(
             cleanup.callback(postgres.drop_database, name)
             given["database_url"] = postgres.url(name)
         yield Topology(embedded(folder, **(given | settings)), cleanup, redis, chroma, postgres)
+
+
+def pieces_of(request: pytest.FixtureRequest, own_redis: Path) -> dict[str, Any]:
+    """What `topology` needs for a fixture's form: `processes`, with a Redis of its own that may be frozen and killed,
+    or `one process`."""
+    if request.param != "processes":
+        return {"one_process": True, "lease_seconds": 300.0}
+    servers = {name: request.getfixturevalue(f"{name}_server") for name in ("chroma", "postgres")}
+    return {"redis": RedisServer(own_redis), **servers}
 
 
 @contextmanager

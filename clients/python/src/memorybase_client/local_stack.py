@@ -25,9 +25,19 @@ class LocalStack:
 def state_dir() -> Path:
     """Where this user's programs keep such notes: $XDG_STATE_HOME/memorybase, by default in ~/.local/state; on Windows
     %LOCALAPPDATA%\\memorybase. Raises RuntimeError for a user without a home directory."""
+    return _user_folder("XDG_STATE_HOME", "state")
+
+
+def data_dir() -> Path:
+    """Where a stack keeps its data that nobody gave a folder: $XDG_DATA_HOME/memorybase, by default in ~/.local/share;
+    on Windows as `state_dir`. Raises RuntimeError for a user without a home directory."""
+    return _user_folder("XDG_DATA_HOME", "share")
+
+
+def _user_folder(variable: str, usual: str) -> Path:
     windows = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None
-    base = windows or os.environ.get("XDG_STATE_HOME")
-    return (Path(base).expanduser() if base else Path.home() / ".local" / "state") / "memorybase"
+    base = windows or os.environ.get(variable)
+    return (Path(base).expanduser() if base else Path.home() / ".local" / usual) / "memorybase"
 
 
 def find() -> LocalStack | None:

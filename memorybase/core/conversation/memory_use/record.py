@@ -155,8 +155,8 @@ def import_use(services: Services, user_id: UUID, flow_id: UUID, past: PastUse) 
 
     Summaries are not imported, so their text is redacted, as is what was deleted here. Raises NotFound.
     """
-    screened, _ = screen(services, user_id, flow_id, asdict(past))
-    past = replace(past, messages=screened["messages"], query=screened["query"])
+    screened, _ = screen(services, user_id, flow_id, {"messages": past.messages, "query": past.query})
+    past = replace(past, **screened)
     values = {"flow_id": flow_id, **asdict(past)}
     ids = memory_uses.ids_in(past.sources)
     deleted = memory_uses.ids_in([source for source in past.sources if source["kind"] == "summary"])

@@ -10,6 +10,7 @@ from harness.coding_agents import Machine, machine_at
 from harness.served import Served, serve_api
 from memorybase_client import Client
 from memorybase_client.coding_agents import install
+from memorybase_client.coding_agents.events import FLOW
 
 from memorybase.core import messages
 
@@ -34,6 +35,6 @@ def served(server: Served) -> Iterator[Served]:
     """The server for a new user, who has the hooks' flow and its memory base."""
     serving = replace(server, api=server.api.of_new_user())
     with Client(serving.url, serving.api.secret) as client:
-        install.prepare_flow(client, install.FLOW)
+        install.prepare_flow(client, FLOW)
     yield serving
     serving.api.vectors.away = False

@@ -24,7 +24,7 @@ from harness.coding_agents import (
 from harness.served import Served
 from harness.waiting import wait_until
 from memorybase_client import Client, models
-from memorybase_client.coding_agents.install import FLOW
+from memorybase_client.coding_agents.events import FLOW
 from typer.testing import CliRunner
 
 from memorybase import cli

@@ -28,9 +28,8 @@ from harness.rows import each_row
 from harness.served import Served
 from harness.waiting import wait_until
 from memorybase_client.coding_agents import capture, spool
-from memorybase_client.coding_agents.events import MAX_TEXT, now
+from memorybase_client.coding_agents.events import FLOW, MAX_TEXT, now
 from memorybase_client.coding_agents.files import locked, read_json
-from memorybase_client.coding_agents.install import FLOW
 from memorybase_client.coding_agents.recall import HEADING
 
 pytestmark = pytest.mark.slow

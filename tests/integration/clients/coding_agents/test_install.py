@@ -14,7 +14,8 @@ from harness.waiting import wait_until
 from memorybase_client import errors as client_errors
 from memorybase_client.coding_agents import install
 from memorybase_client.coding_agents.agents import SCRIPT
-from memorybase_client.coding_agents.install import FLOW, HookConfig
+from memorybase_client.coding_agents.events import FLOW
+from memorybase_client.coding_agents.install import HookConfig
 from typer.testing import CliRunner, Result
 
 import memorybase

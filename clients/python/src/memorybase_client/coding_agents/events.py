@@ -9,6 +9,7 @@ from typing import Any
 
 Json = dict[str, Any]
 
+FLOW = "coding-agent"  # unless the configuration names another
 MAX_TEXT = 32_000  # characters of a message; the rest is cut off with a mark
 SAID = 200  # first characters of an answer, by which it is recognized in the transcript
 

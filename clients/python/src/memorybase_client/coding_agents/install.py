@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from memorybase_client import errors, local_stack
 from memorybase_client.coding_agents.agents import Agent, agents, user_directory, words_of
-from memorybase_client.coding_agents.events import Json
+from memorybase_client.coding_agents.events import FLOW, Json
 from memorybase_client.coding_agents.settings import (
     as_text,
     has_hooks,
@@ -26,8 +26,6 @@ from memorybase_client.private_files import write_private
 
 if TYPE_CHECKING:
     from memorybase_client import Client
-
-FLOW = "coding-agent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

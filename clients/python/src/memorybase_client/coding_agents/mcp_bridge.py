@@ -13,15 +13,15 @@ import os
 import sys
 import threading
 import time
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from http.client import HTTPException
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 if not __package__:  # run by its path, and -S leaves the path without packages
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 from memorybase_client import __version__
-from memorybase_client.coding_agents import plugin
+from memorybase_client.coding_agents import memory, plugin
 from memorybase_client.coding_agents.events import Json
 from memorybase_client.mcp.instructions import INSTRUCTIONS
 
@@ -101,29 +101,21 @@ class Bridge:
 
     def _post(self, config: Json, message: Json) -> Json:
         """What memorybase answers. Raises OSError, HTTPException or ValueError if it does not."""
-        url = urlsplit(config["url"])
-        if not url.hostname:
+        if not config["url"]:
             raise ConnectionError("no stack runs on this machine")
-        kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
-        connection = kind(url.hostname, url.port, timeout=CALL_SECONDS)
-        try:
-            path = f"{url.path.rstrip('/')}/mcp/flows/{quote(config['flow'], safe='')}"
-            connection.request("POST", path, json.dumps(message).encode(), self._headers(config, message))
-            answer = connection.getresponse()
-            content = answer.read()
-        finally:
-            connection.close()
-        found: Json = json.loads(content) if content else {}
-        if answer.status >= 500 and "jsonrpc" not in found:
-            raise ConnectionError(f"status {answer.status}")
-        return found if "jsonrpc" in found or not content else _error(REFUSED, _reason(answer.status, found))
+        path = f"/mcp/flows/{quote(config['flow'], safe='')}"
+        patient = {**config, "request_seconds": CALL_SECONDS}
+        status, found = memory.call(patient, path, message, headers=self._headers(message))
+        if found is None or "jsonrpc" in found:
+            return found or {}
+        if status >= 500:
+            raise ConnectionError(f"status {status}")
+        return _error(REFUSED, _reason(status, found))
 
-    def _headers(self, config: Json, message: Json) -> dict[str, str]:
+    def _headers(self, message: Json) -> dict[str, str]:
         fields = message.get("params") or {}
         found = {
-            "Content-Type": "application/json",
             "Accept": "application/json, text/event-stream",
-            "Authorization": f"Bearer {config['key']}",
             "MCP-Protocol-Version": (fields.get("_meta") or {}).get(VERSION) or self._version,
             "Mcp-Method": message.get("method"),
             "Mcp-Name": fields.get("name") or fields.get("uri"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from memorybase_client.coding_agents.events import Json
@@ -18,8 +19,11 @@ class Refused(Exception):
     """Memory will never accept this."""
 
 
-def call(config: Json, path: str, body: Json | None, method: str = "POST") -> tuple[int, Any]:
-    """Call memory; the status and the answer. Raises OSError or HTTPException."""
+def call(
+    config: Json, path: str, body: Json | None, method: str = "POST", *, headers: Mapping[str, str] | None = None
+) -> tuple[int, Any]:
+    """Call memory; the status and the answer. Raises OSError, HTTPException, or ValueError for an answer that is no
+    JSON."""
     from http.client import HTTPConnection, HTTPSConnection
     from urllib.parse import urlsplit
 
@@ -27,9 +31,9 @@ def call(config: Json, path: str, body: Json | None, method: str = "POST") -> tu
     kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
     connection = kind(url.hostname or "", url.port, timeout=float(config.get("request_seconds", REQUEST_SECONDS)))
     try:
-        headers = {"Content-Type": "application/json", "Authorization": b"Bearer " + config["key"].encode()}
+        own = {"Content-Type": "application/json", "Authorization": b"Bearer " + config["key"].encode()}
         sent = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        connection.request(method, url.path.rstrip("/") + path, sent, headers)
+        connection.request(method, url.path.rstrip("/") + path, sent, {**own, **(headers or {})})
         answer = connection.getresponse()
         content = answer.read()
         return answer.status, json.loads(content) if content else None

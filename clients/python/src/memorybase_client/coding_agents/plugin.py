@@ -11,12 +11,11 @@ import os
 import sys
 
 from memorybase_client.coding_agents import hosts, spool
-from memorybase_client.coding_agents.events import Json
+from memorybase_client.coding_agents.events import FLOW, Json
 from memorybase_client.coding_agents.files import read_json
 
 PLUGIN = "--plugin"
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), *[".."] * 5))
-FLOW = "coding-agent"
 ANSWER_SECONDS = 0.1  # a stack on this machine accepts a connection within a few milliseconds
 RECALL_SECONDS = 0.2
 RETRY_SECONDS = 60.0  # after a start that failed

@@ -7,7 +7,6 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import IO
@@ -68,16 +67,9 @@ def start(config: Json) -> None:
     drain(config)
 
 
-def data_directory() -> Path:
-    """Where the stack keeps its data: outside of the plugin's folders, which an agent deletes with the plugin."""
-    windows = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None
-    base = windows or os.environ.get("XDG_DATA_HOME")
-    return (Path(base).expanduser() if base else Path.home() / ".local" / "share") / "memorybase"
-
-
 def _environment() -> Path:
     folder = os.environ.get("CLAUDE_PLUGIN_DATA")
-    return (Path(folder) if folder else data_directory()) / f"environment-{__version__}"
+    return (Path(folder) if folder else local_stack.data_dir()) / f"environment-{__version__}"
 
 
 def _install(output: IO[str]) -> None:
@@ -118,7 +110,7 @@ def _program(environment: Path, name: str) -> Path:
 
 
 def _run(output: IO[str]) -> None:
-    data = data_directory()
+    data = local_stack.data_dir()  # outside of the plugin's folders, which an agent deletes with the plugin
     command = [str(_program(_environment(), "memorybase")), "up", "--one-process", "--data-dir", str(data)]
     subprocess.Popen(
         [*command, "--port", str(PORT if _is_free(PORT) else 0)],
