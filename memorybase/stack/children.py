@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import memorybase
 from memorybase.core.settings import Settings
+from memorybase.core.vectors import chroma_saves
+from memorybase.core.vectors.chroma_database import write_ahead
 from memorybase.stack.redis_server import configure, find_redis
 from memorybase.stack.state import DataDir, RunningStack, free_port, now_text
 
@@ -38,12 +42,15 @@ chromadb_rust_bindings.cli(["chroma", *sys.argv[1:]])
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """One child process. It is killed `graceful_seconds` after SIGTERM."""
+    """One child process. It is killed `graceful_seconds` after SIGTERM. `before_start` is called before each start with
+    what reports to the user, `while_running` every other second."""
 
     name: str
     command: tuple[str, ...]
     environment: dict[str, str] = field(repr=False)
     graceful_seconds: float
+    before_start: Callable[[Callable[[str], None]], None] | None = None
+    while_running: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +91,6 @@ def plan(settings: Settings, data: DataDir, *, host: str, port: int, pid: int) -
     )
     environment = _environment(settings, data, stack)
     python = sys.executable
-    listening = ("--host", "127.0.0.1", "--port", str(chroma_port))
-    chroma = (python, "-c", CHROMA, "run", *listening, "--path", str(data.path / "chroma"))
     worker = ("-m", "celery", "-A", "worker.app", "worker", "--pool", "solo", "--loglevel", "WARNING", *QUIET)
     return Plan(
         settings=settings,
@@ -96,12 +101,29 @@ def plan(settings: Settings, data: DataDir, *, host: str, port: int, pid: int) -
         stack=stack,
         children=(
             Child("redis", (str(redis.path), str(redis_configuration)), environment, graceful_seconds=10),
-            *([Child("chroma", chroma, environment | CHROMA_ENVIRONMENT, graceful_seconds=10)] if has_chroma else []),
+            *([_chroma(data.path / "chroma", chroma_port, environment)] if has_chroma else []),
             # It finishes its jobs, and requeues them itself after 15 s.
             Child("worker", (python, *worker), environment, graceful_seconds=20),
             Child("sweeper", (python, "-m", "memorybase", "sweep"), environment, graceful_seconds=10),
             Child("api", (python, "-m", "api", "--host", host, "--port", str(port)), environment, graceful_seconds=8),
         ),
+    )
+
+
+def _chroma(directory: Path, port: int, environment: dict[str, str]) -> Child:
+    def before_start(report: Callable[[str], None]) -> None:
+        write_ahead(directory, on=False)
+        chroma_saves.repair(directory, report)
+        chroma_saves.keep_maps(directory)
+
+    options = ("run", "--host", "127.0.0.1", "--port", str(port), "--path", str(directory))
+    return Child(
+        "chroma",
+        (sys.executable, "-c", CHROMA, *options),
+        environment | CHROMA_ENVIRONMENT,
+        graceful_seconds=10,
+        before_start=before_start,
+        while_running=partial(chroma_saves.keep_maps, directory),
     )
 
 

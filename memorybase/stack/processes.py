@@ -113,6 +113,8 @@ class Processes:
                 self._fail(errors.EnvironmentFailure(self._describe_deletion()))
                 return
             for kept in self._kept.values():
+                if kept.child.while_running is not None and kept.process is not None:
+                    await asyncio.to_thread(kept.child.while_running)
                 if not kept.noted and kept.process is not None:
                     self._note_pid(kept, kept.process.pid)
             if time.monotonic() - trimmed > TRIM_SECONDS:
@@ -145,6 +147,8 @@ class Processes:
             if self._stopping.is_set():
                 return
             try:
+                if kept.child.before_start is not None:
+                    await asyncio.to_thread(kept.child.before_start, self._report)
                 kept.process = await self._spawn(kept.child)
             except OSError as exc:
                 self._report(f"{kept.child.name} cannot be started: {exc.strerror}; trying again")

@@ -18,7 +18,6 @@ from memorybase_client import local_stack
 
 from memorybase.core import errors
 from memorybase.core.settings import Settings, embedded
-from memorybase.core.vectors.chroma_database import write_ahead
 from memorybase.stack import chroma_files
 from memorybase.stack.announce import local_of, note_for_clients, offer_sign_in, say_what_to_export, stay_noted
 from memorybase.stack.children import DISPENSABLE, NAMES, SERVICES, Plan, plan
@@ -107,8 +106,6 @@ async def _run(planned: Plan, report: Report, *, with_parent: bool) -> None:
     try:
         with contextlib.suppress(_StopRequested):
             report(f"starting {' and '.join(planned.stores)} in {planned.data.path}")
-            if "chroma" in planned.stores:
-                write_ahead(planned.data.path / "chroma", on=False)
             await processes.start(planned.stores)
             await _unless_stopped(_prepare(planned), stop, processes)
             await _unless_stopped(_accepting(planned), stop, processes)

@@ -15,7 +15,9 @@ import psutil
 
 from memorybase.core.errors import VectorRejected, VectorStoreUnavailable
 from memorybase.core.foreground import Foreground
-from memorybase.core.vectors.chroma import ChromaStore, error_of, load_client
+from memorybase.core.telemetry import get_logger
+from memorybase.core.vectors import chroma_saves
+from memorybase.core.vectors.chroma import SYNC_THRESHOLD, ChromaStore, error_of, load_client
 from memorybase.core.vectors.chroma_database import DATABASE, write_ahead
 
 if TYPE_CHECKING:
@@ -28,6 +30,9 @@ WRITE_BATCH = 25
 WRITES = ("create_collection", "delete_collection", "upsert", "delete")
 ROOM_BYTES = 16 * 2**20  # to open the files again
 GAP_SECONDS = 1.0  # that a write waits at most until no request is in progress
+KEEP_EACH = SYNC_THRESHOLD // WRITE_BATCH // 2  # writes: twice before Chroma saves a collection again
+
+log = get_logger(__name__)
 
 
 class InProcessChroma(ChromaStore):
@@ -48,6 +53,7 @@ class InProcessChroma(ChromaStore):
         self._directory, self._foreground = directory, foreground
         self._was_open = False
         self._writing = threading.Lock()  # Chroma keeps the interpreter while it writes, so nobody waits longer for it
+        self._writes = 0  # since maps were kept
         self._has_failed_write = False
         self._idle = threading.Condition()
         self._calls = 0
@@ -111,6 +117,10 @@ class InProcessChroma(ChromaStore):
                     raise VectorStoreUnavailable(operation=operation, reason="a write failed, and the disk is full")
                 self.closed_during(lambda: None)
                 self._has_failed_write = self._was_open = False
+            if self._writes >= KEEP_EACH:
+                chroma_saves.keep_maps(self._directory)
+                self._writes = 0
+            self._writes += 1
             try:
                 self._check_that_it_is_there(operation)
                 yield
@@ -152,6 +162,11 @@ class InProcessChroma(ChromaStore):
         if not self._was_open:
             write_ahead(self._directory)
             self._was_open = True
+        try:
+            chroma_saves.repair(self._directory, lambda text: log.warning("chroma_index", text=text))
+        except OSError as error:
+            raise VectorStoreUnavailable(operation="open", reason=type(error).__name__) from error
+        chroma_saves.keep_maps(self._directory)
         api = System(settings).instance(RustBindingsAPI)
         try:
             api.start()
