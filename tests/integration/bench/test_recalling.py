@@ -18,6 +18,7 @@ from memorybase_client import Client
 from recalling import corpora, evidence
 from recalling.corpora import Corpus
 from recalling.loading import Loaded
+from runs import Run
 
 from memorybase.core.search.scoring import EVIDENCE
 from memorybase.core.search.search import SearchRequest, search
@@ -70,7 +71,8 @@ def client(api: Api, monkeypatch: pytest.MonkeyPatch) -> Client:
 
 def test_a_history_is_searched_and_recalled(client: Client, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     life = lives.read(file, datetime.now(UTC))
-    report = lives.measure(client, [life], argparse.Namespace(budget=1_000, questions=True))
+    kept = Run()
+    report = lives.measure(client, [life], argparse.Namespace(budget=1_000, questions=True), kept)
     everything = report["all"]
     assert everything["all but other language"] == everything["all but other language"] | {
         "questions": 2,
@@ -83,6 +85,12 @@ def test_a_history_is_searched_and_recalled(client: Client, file: Path, capsys: 
     assert "context" not in everything["small talk"]
     assert report["life-9"]["sha256"] == life.sha256
     assert "rank" not in capsys.readouterr().out, "nothing was missed"
+    assert [line["found"][:1] for line in kept.lines[:2]] == [["m0"], ["m1"]]
+    assert [(line["category"], bool(line["recalled"])) for line in kept.lines[1:3]] == [
+        ("number", True),
+        ("small talk", False),
+    ]
+    assert "Minka" not in str(kept.lines), "the texts of a file stay out of its results"
 
 
 def test_scores_are_measured_on_a_history_and_the_evidence_is_fitted(api: Api, client: Client, file: Path) -> None:
