@@ -277,8 +277,8 @@ def filled(text: str) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines).replace("|  |", "| |")
+    first, *others = ["| " + " | ".join(line) + " |" for line in (head, *rows)]
+    return "\n".join([first, "|" + "---|" * len(head), *others]).replace("|  |", "| |")
 
 
 def _share(value: float, digits: int = 3) -> str:

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import context
 import lives
 import pytest
+import recall
 import scores
 from harness.api import Api
 from harness.clients import client_of
@@ -22,6 +24,7 @@ from runs import Run
 
 from memorybase.core.search.scoring import EVIDENCE
 from memorybase.core.search.search import SearchRequest, search
+from memorybase.features.lab.metrics import judge
 
 SAID = (
     ("My cat is called Minka and she is grey.", "A grey cat called Minka: noted."),
@@ -91,6 +94,22 @@ def test_a_history_is_searched_and_recalled(client: Client, file: Path, capsys: 
         ("small talk", False),
     ]
     assert "Minka" not in str(kept.lines), "the texts of a file stay out of its results"
+
+
+def test_the_results_of_searches_and_contexts_give_their_figures_again(client: Client, file: Path) -> None:
+    corpus, loaded = corpora.read(file), Loaded(client)
+    loaded.load(corpus.conversations[0])
+    searched, shown = Run(), Run()
+    judged, _ = recall.judge_mode(recall.ask(loaded, corpus, "hybrid", searched))
+    assert len(searched.lines) == len(HISTORY["questions"]), "also those that nothing answers"
+    answered = [line for line in searched.lines if line["evidence"]]
+    assert [judge(line["category"], line["found"], line["evidence"]) for line in answered] == judged
+    assert all(len(line["scores"]) == len(line["found"]) for line in searched.lines)
+    chosen = argparse.Namespace(every=1, fitting=False)
+    measured = context.measure_context(loaded, corpus, 1_000, chosen, shown)
+    brought = [len({*line["evidence"]} & {*line["found"]}) / len(line["evidence"]) for line in shown.lines]
+    assert (brought, [line["tokens"] / 1_000 for line in shown.lines]) == (measured.brought, measured.used)
+    assert "Minka" not in str([searched.lines, shown.lines])
 
 
 def test_scores_are_measured_on_a_history_and_the_evidence_is_fitted(api: Api, client: Client, file: Path) -> None:
