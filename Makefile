@@ -73,7 +73,7 @@ INSTALLED_SLIM := $(SLIM)/.installed
 INSTALLED_DEPLOY := $(DEPLOY)/.installed
 INSTALLED_SITE := $(SITE)/.installed
 
-.PHONY: help demo test test-slow check-deploy check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-sentence-transformers check-slim check-typescript check-upgrade chaos chaos-net up dist sbom site doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-corrections bench-distillation bench-history bench-lag bench-languages bench-lives bench-many bench-page bench-peers bench-production bench-recall bench-restore bench-rules bench-scale bench-scores bench-standing bench-tokens bench-workers migrate pictures clean
+.PHONY: help demo test test-slow check-deploy check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-sentence-transformers check-slim check-typescript check-upgrade chaos chaos-net up dist sbom site doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-corrections bench-distillation bench-history bench-lag bench-languages bench-lives bench-many bench-page bench-peers bench-production bench-recall bench-restore bench-rules bench-scale bench-scores bench-standing bench-tokens bench-workers tables migrate pictures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -267,6 +267,9 @@ bench-lag: $(INSTALLED_DEV) ## predict how long messages wait until they are sea
 
 bench-workers: $(INSTALLED_DEV) ## measure how workers add up, and a quiet memory base beside a backlog: ARGS="--workers 1,4 --due 10000"
 	PYTHONPATH=tests $(BIN)/python bench/workers.py $(ARGS)
+
+tables: $(INSTALLED_DEV) ## make the published figures in the docs from the runs in bench/results
+	$(BIN)/python bench/tables.py
 
 migrate: $(INSTALLED) ## migrate the database to this version's schema
 	$(BIN)/memorybase migrate --data-dir $(DATA_DIR)

@@ -1,6 +1,6 @@
 """Measures POST /context: the share of the answering messages that it contains, and of the budget that it uses.
 
-    python bench/context.py FILE ... [--budgets 1000 2000 4000 8000] [--json FILE] [--data-dir DIR]
+    python bench/context.py FILE ... [--budgets 1000 2000 4000 8000] [--results FOLDER] [--json FILE] [--data-dir DIR]
 
 Each FILE is in LoCoMo's format or a list of chats with messages and questions. The benchmark starts its own embedded
 stack, posts each conversation as earlier sessions of one end user, ingests them into a memory base over all turns, and
@@ -22,16 +22,18 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import runs
 from memorybase_client import Client
 from memorybase_client.models import ContextAnswer
 from recalling import command, corpora, naive
 from recalling.corpora import Conversation, Corpus, Question
 from recalling.loading import Loaded
+from runs import Run
 
 from memorybase.core.conversation import ESTIMATE
 from memorybase.core.conversation.view.records import Record
@@ -50,7 +52,7 @@ class Measured:
     messages: list[int] = field(default_factory=list)
     took_ms: list[float] = field(default_factory=list)
 
-    def add(self, question: Question, ids: Sequence[str], used: float, took_ms: float = 0.0) -> None:
+    def add(self, question: Question, ids: Collection[str], used: float, took_ms: float = 0.0) -> None:
         self.brought.append(len(question.evidence & set(ids)) / len(question.evidence))
         self.used.append(used)
         self.messages.append(len(set(ids)))
@@ -98,18 +100,21 @@ def questions_of(corpus: Corpus, every: int) -> Iterator[tuple[Conversation, lis
         yield conversation, [question for question in conversation.questions if question.evidence][::every]
 
 
-def measure_context(loaded: Loaded, corpus: Corpus, budget: int, every: int, *, fitting: bool) -> Measured:
+def measure_context(loaded: Loaded, corpus: Corpus, budget: int, chosen: argparse.Namespace, kept: Run) -> Measured:
     measured = Measured()
-    for conversation, questions in questions_of(corpus, every):
+    for conversation, questions in questions_of(corpus, chosen.every):
         for question in questions:
             began = time.perf_counter()
-            answer, ids = context(loaded, conversation, question.text, budget, fitting=fitting)
+            answer, ids = context(loaded, conversation, question.text, budget, fitting=chosen.fitting)
             took_ms = (time.perf_counter() - began) * 1_000
-            measured.add(question, ids, answer.report.tokens_after / budget, took_ms)
+            tokens = answer.report.tokens_after
+            measured.add(question, ids, tokens / budget, took_ms)
+            line = corpus.line(conversation, question) | {"method": "context", "budget": budget}
+            kept.add(**line, **runs.found(ids), tokens=tokens, ms=round(took_ms, 1))
     return measured
 
 
-def measure_naive(corpus: Corpus, budgets: Sequence[int], every: int) -> dict[int, Measured]:
+def measure_naive(corpus: Corpus, budgets: Sequence[int], every: int, kept: Run) -> dict[int, Measured]:
     measured = {budget: Measured() for budget in budgets}
     for conversation, questions in questions_of(corpus, every):
         messages = list(conversation.messages)
@@ -124,6 +129,8 @@ def measure_naive(corpus: Corpus, budgets: Sequence[int], every: int) -> dict[in
                         ids.append(id_)
                         spent += costs[id_]
                 measured[budget].add(question, ids, spent / budget)
+                line = corpus.line(conversation, question) | {"method": "plain BM25", "budget": budget}
+                kept.add(**line, **runs.found(ids), tokens=spent)
     return measured
 
 
@@ -134,19 +141,19 @@ def _cost(message: Mapping[str, Any]) -> int:
     return ESTIMATE.count(empty.with_content(" ".join(words))) - ESTIMATE.count(empty)
 
 
-def measure(client: Client, loaded_corpora: Sequence[Corpus], chosen: argparse.Namespace) -> dict[str, Any]:
-    budgets, every = chosen.budgets, chosen.every
+def measure(client: Client, loaded_corpora: Sequence[Corpus], chosen: argparse.Namespace, kept: Run) -> dict[str, Any]:
+    budgets = chosen.budgets
     loaded = Loaded(client)
     for corpus in loaded_corpora:
         for conversation in corpus.conversations:
             loaded.load(conversation)
     report: dict[str, Any] = {}
     for corpus in loaded_corpora:
-        baseline = measure_naive(corpus, budgets, every)
+        baseline = measure_naive(corpus, budgets, chosen.every, kept)
         report[corpus.name] = {"conversations": len(corpus.conversations), "sha256": corpus.sha256}
         print(f"{corpus.name}\n  budget   brought  naive   used  naive   messages  naive   p50 ms  p95 ms")
         for budget in budgets:
-            ours = measure_context(loaded, corpus, budget, every, fitting=chosen.fitting).as_dict()
+            ours = measure_context(loaded, corpus, budget, chosen, kept).as_dict()
             theirs = baseline[budget].as_dict()
             report[corpus.name][str(budget)] = {"context": ours, "naive": theirs}
             print(
@@ -164,10 +171,12 @@ def main() -> None:
     arguments.add_argument("--together", action="store_true", help="all conversations of a file belong to one end user")
     arguments.add_argument("--every", type=int, default=1, help="ask only every n-th question")
     arguments.add_argument("--fitting", action="store_true", help="leave out what fits too little")
+    runs.add_option(arguments)
     chosen = arguments.parse_args()
     single = [corpora.read(file) for file in chosen.data]
     found = [together(corpus) for corpus in single] if chosen.together else single
-    command.run(chosen, lambda client, _: measure(client, found, chosen))
+    kept = Run()
+    command.run(chosen, lambda client, _: measure(client, found, chosen, kept), kept)
 
 
 if __name__ == "__main__":

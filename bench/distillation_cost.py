@@ -21,9 +21,9 @@ import time
 from contextlib import ExitStack
 from typing import Any
 
-from ingesting.about import machine
 from ingesting.target import LOOK_SECONDS, Base, new_base
 from production_cost import Quiet, ratio, sentence, serving, stack
+from runs import machine
 
 RUN = 20  # as many messages as one request of distillation has
 

@@ -1,6 +1,7 @@
 """Measures the speed of capture, ingestion and search on this machine, compared with the usual alternatives.
 
-    python bench/ingest.py [DATA] [--only bulk,tens,...] [--sizes 1000,20000] [--one-process] [--json FILE]
+    python bench/ingest.py [DATA] [--only bulk,tens,...] [--sizes 1000,20000] [--one-process] [--results FOLDER]
+        [--json FILE]
 
 It captures the turns of a file in LoCoMo's format (or generated texts of the same length) through its own embedded
 stack over HTTP. In the same run LangChain's index() and mem0's add(infer=False), both with Chroma, get the same
@@ -19,14 +20,16 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
+import runs
 from ingesting import footprint, growing, latency, throughput
 from ingesting.about import about
-from ingesting.figures import Figures, table
+from ingesting.figures import Figures, requests, table, without_requests
 from ingesting.kills import kills
 from ingesting.peers import Peers
 from ingesting.plotting import plot
 from ingesting.target import Target, running_stack
 from ingesting.texts import Corpus
+from runs import Run
 
 from memorybase.core import telemetry
 from memorybase.core.settings import Settings
@@ -79,6 +82,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("--growth", type=int, default=10_000, help="messages of the sections growth and chroma")
     arguments.add_argument("--kills", type=int, default=5, help="kills of one process and of each peer")
     arguments.add_argument("--peers", type=Path, default=ROOT / ".venv-peers", help="the peers' virtual environment")
+    runs.add_option(arguments)
     arguments.add_argument("--json", type=Path)
     arguments.add_argument("--plot", type=Path, help="needs matplotlib")
     return arguments
@@ -155,6 +159,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(table(report))
         if chosen.json:
             chosen.json.write_text(json.dumps(report, indent=2) + "\n")
+        if chosen.results:
+            Run(without_requests(report), list(requests(report))).write(chosen.results)
     if chosen.plot:
         plot(report, chosen.plot)
 

@@ -1,7 +1,7 @@
 """Measures search in fourteen languages: the made conversations of bench/conversations/languages, all in one flow.
 
     PYTHONPATH=tests python bench/languages.py [--modes keyword hybrid dense] [--model NAME]
-        [--setting detect] [--answers-in LANGUAGE] [--misses]
+        [--setting detect] [--answers-in LANGUAGE] [--misses] [--results FOLDER]
 
 For each language: rows of the keyword index a message; and for each mode the share of ten questions whose answer is
 first, is among the first five, NDCG@10, and the median time of a search in milliseconds. The search runs in this
@@ -21,9 +21,11 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
+import runs
 import sqlalchemy as sa
 from harness.world import World, build_world
 from made.in_languages import in_languages
+from runs import Run
 
 from memorybase.core.embedding import Embedders
 from memorybase.core.models import Message, Posting
@@ -56,7 +58,9 @@ def main() -> None:
     parser.add_argument("--setting", default="")
     parser.add_argument("--answers-in", choices=in_languages(), default=None)
     parser.add_argument("--misses", action="store_true")
+    runs.add_option(parser)
     arguments = parser.parse_args()
+    kept = Run()
     documents = in_languages()
     known = documents
     if arguments.answers_in:
@@ -64,16 +68,19 @@ def main() -> None:
         documents = {name: _about(document, documents[arguments.answers_in]) for name, document in documents.items()}
     with tempfile.TemporaryDirectory() as folder:
         world = _world(Path(folder), arguments.model, arguments.setting, with_model=arguments.modes != ["keyword"])
+        kept.report = {"about": runs.about(world.services.settings)}
         base, names = load(world, known)
         rows = _rows_by_message(world)
         print(f"{'':12}{'rows':>7}" + "".join(f"{mode:>34}" for mode in arguments.modes))
         for language, document in documents.items():
             held = [rows[id_] for id_, name in names.items() if name in {each["id"] for each in document["messages"]}]
-            figures = "".join(_row(world, base, names, document, mode) for mode in arguments.modes)
+            figures = "".join(_row(world, base, names, document, mode, kept) for mode in arguments.modes)
             print(f"{language:12}{sum(held) / len(held):7.1f}{figures}")
             for mode in arguments.modes if arguments.misses else ():
                 _print_misses(world, base, names, document, mode)
         world.close()
+    if arguments.results:
+        kept.write(arguments.results)
 
 
 def _about(document: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,22 +108,26 @@ def _rows_by_message(world: World) -> dict[UUID, int]:
 
 
 def _found(world: World, base: UUID, names: Mapping[UUID, str], question: str, mode: Any) -> list[str]:
-    request = SearchRequest(memory_base_id=base, query=question, mode=mode, top_k=10)
-    return [names[hit.message_id] for hit in answer.search(world.services, world.user_id, request).results]
+    return [names[hit.message_id] for hit in _search(world, base, question, mode).results]
 
 
-def _row(world: World, base: UUID, names: Mapping[UUID, str], document: Mapping[str, Any], mode: str) -> str:
+def _row(world: World, base: UUID, names: Mapping[UUID, str], document: Mapping[str, Any], mode: str, kept: Run) -> str:
     asked = [(each["evidence"], _found(world, base, names, each["question"], mode)) for each in document["questions"]]
     first = sum(found[:1] == evidence for evidence, found in asked) / len(asked)
     of_five = sum(evidence[0] in found[:5] for evidence, found in asked) / len(asked)
-    took = [_took(world, base, each["question"], mode) for each in document["questions"]]
+    timed = [_search(world, base, each["question"], mode) for each in document["questions"]]
+    for each, again in zip(document["questions"], timed, strict=True):
+        ids, scores = [names[hit.message_id] for hit in again.results], [hit.score for hit in again.results]
+        line = {"corpus": document["id"], **runs.asked(each["question"], ours=True), "evidence": each["evidence"]}
+        kept.add(**line, method=mode, **runs.found(ids, scores), ms=round(again.took_ms, 1))
+    took = [each.took_ms for each in timed]
     ndcg = summarize([judge("language", found, frozenset(evidence)) for evidence, found in asked]).macro_ndcg
     return f"{first:12.2f}{of_five:7.2f}{ndcg:7.2f}{np.median(took):8.1f}"
 
 
-def _took(world: World, base: UUID, question: str, mode: Any) -> float:
+def _search(world: World, base: UUID, question: str, mode: Any) -> answer.SearchResults:
     request = SearchRequest(memory_base_id=base, query=question, mode=mode, top_k=10)
-    return answer.search(world.services, world.user_id, request).took_ms
+    return answer.search(world.services, world.user_id, request)
 
 
 def _print_misses(world: World, base: UUID, names: Mapping[UUID, str], document: Mapping[str, Any], mode: str) -> None:

@@ -1,6 +1,6 @@
 """Measures recall on histories as people have them: what /search finds first, and whether /context has the answer.
 
-    python bench/lives.py FILE ... [--budget 2000] [--questions] [--json FILE] [--data-dir DIR]
+    python bench/lives.py FILE ... [--budget 2000] [--questions] [--results FOLDER] [--json FILE] [--data-dir DIR]
 
 Each FILE is the history of one person with an assistant: sessions with messages, and questions by kind, each with the
 messages that answer it and a pattern that an answer contains. The benchmark starts its own embedded stack, posts each
@@ -27,10 +27,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import runs
 from memorybase_client import Client
 from recalling import command, corpora
 from recalling.corpora import Conversation
 from recalling.loading import Loaded
+from runs import Run
 
 TOP = 5
 OTHER_LANGUAGE = "other language"  # counted apart: what a model of one language cannot know
@@ -58,14 +60,39 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a question got. `rank` of the first answer in /search, 0: none among five."""
+    """What a question got: ids found by /search with their scores, ids recalled by /context."""
 
     life: str
     asked: Asked
-    rank: int
+    found: Sequence[str]
+    scores: Sequence[float]
     has_context: bool
-    is_recalled: bool
+    recalled: Sequence[str]
     tokens: int
+    took_ms: float  # of the search
+
+    @property
+    def rank(self) -> int:
+        """Of the first answer in /search, 0: none among five."""
+        return next((rank for rank, id_ in enumerate(self.found, 1) if id_ in self.asked.answers), 0)
+
+    @property
+    def is_recalled(self) -> bool:
+        return bool(self.recalled)
+
+    def line(self) -> runs.Line:
+        """Whether the context has the answer is in it, since the pattern that says so is a part of the data."""
+        return {
+            "conversation": self.life,
+            **runs.asked(self.asked.text, ours=False),
+            "category": self.asked.kind,
+            "evidence": sorted(self.asked.answers),
+            **runs.found(self.found, self.scores),
+            "recalled": self.recalled,
+            "has_context": self.has_context,
+            "tokens": self.tokens,
+            "ms": round(self.took_ms, 1),
+        }
 
 
 def read(file: Path, now: datetime) -> Life:
@@ -97,15 +124,13 @@ def ask(loaded: Loaded, life: Life, asked: Asked, budget: int) -> Outcome:
     return Outcome(
         life=name,
         asked=asked,
-        rank=_rank(asked, ids),
+        found=ids,
+        scores=[hit.score for hit in found.results],
         has_context=has_answer,
-        is_recalled=bool(recalled),
+        recalled=recalled,
         tokens=context.report.tokens_after,
+        took_ms=found.took_ms,
     )
-
-
-def _rank(asked: Asked, found: Sequence[str]) -> int:
-    return next((rank for rank, id_ in enumerate(found, 1) if id_ in asked.answers), 0)
 
 
 def table(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
@@ -139,11 +164,13 @@ def show(title: str, rows: Mapping[str, Mapping[str, float]]) -> None:
         print(f"  {kind:26}" + "".join(f"{row.get(name, ''):>10}" for name in columns))
 
 
-def measure(client: Client, lives: Sequence[Life], chosen: argparse.Namespace) -> dict[str, Any]:
+def measure(client: Client, lives: Sequence[Life], chosen: argparse.Namespace, kept: Run) -> dict[str, Any]:
     loaded = Loaded(client)
     for life in lives:
         loaded.load(life.conversation)
     outcomes = [ask(loaded, life, asked, chosen.budget) for life in lives for asked in life.questions]
+    for each in outcomes:
+        kept.add(**each.line())
     report: dict[str, Any] = {}
     for life in lives:
         rows = table([each for each in outcomes if each.life == life.conversation.name])
@@ -164,9 +191,11 @@ def main() -> None:
     arguments = command.parser(__doc__)
     arguments.add_argument("--budget", type=int, default=2_000)
     arguments.add_argument("--questions", action="store_true", help="print each question that was missed")
+    runs.add_option(arguments)
     chosen = arguments.parse_args()
+    kept = Run()
     lives = [read(file, datetime.now(UTC)) for file in chosen.data]
-    command.run(chosen, lambda client, _: measure(client, lives, chosen))
+    command.run(chosen, lambda client, _: measure(client, lives, chosen, kept), kept)
 
 
 if __name__ == "__main__":

@@ -26,9 +26,9 @@ import psutil
 import sqlalchemy as sa
 from harness.chroma import ChromaServer
 from harness.process import Server
-from ingesting.about import machine
 from ingesting.postgresql import DurablePostgres
 from numpy.typing import NDArray
+from runs import machine
 
 from memorybase.core.vectors.chroma import ChromaStore
 from memorybase.core.vectors.pgvector import PgVectorStore

@@ -25,7 +25,7 @@ import numpy as np
 import psutil
 from harness.coding_agents import ClaudeTranscript
 from harness.stack import KEY, EmbeddedStack, memorybase, processes_of
-from ingesting.about import machine
+from runs import machine
 from scaling.texts import Vocabulary, turns
 
 MEGABYTE = 1_000_000

@@ -25,9 +25,9 @@ from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import psutil
-from ingesting.about import machine
 from ingesting.figures import Figures
 from ingesting.target import Base, Target, new_base, running_stack
+from runs import machine
 
 FEATURES = ("traces", "audit", "quotas")
 TEXT = (

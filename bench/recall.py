@@ -1,6 +1,7 @@
 """Measures search: NDCG@10 and Recall@10 of memorybase's own search on conversations with known answers.
 
-    python bench/recall.py [FILE ...] [--modes hybrid keyword dense] [--naive] [--fit] [--json FILE] [--data-dir DIR]
+    python bench/recall.py [FILE ...] [--modes hybrid keyword dense] [--naive] [--fit] [--results FOLDER]
+        [--json FILE] [--data-dir DIR]
 
 Each FILE is in LoCoMo's format or a list of chats with messages and questions. The generated conversations of bench/
 and known items of the files' chats are measured too. The benchmark starts its own embedded stack, posts each
@@ -13,7 +14,7 @@ first result is a question that answers nothing.
 (explain), fits their weights with one conversation left out each time, and prints the quality on the one left out, the
 gain of each signal, and the weights fitted on all. It changes nothing: memorybase/core/search/scoring.py has the
 weights.
---data-dir keeps the loaded data for the next run.
+--results writes each question's result, --data-dir keeps the loaded data for the next run.
 """
 
 from __future__ import annotations
@@ -23,15 +24,17 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import made
 import numpy as np
+import runs
 from memorybase_client import Client
 from recalling import command, corpora, naive
 from recalling.corpora import Conversation, Corpus, Question
 from recalling.loading import Loaded
+from runs import Run
 
 from memorybase.core.embedding import Embedders
 from memorybase.core.search.scoring import SIGNALS
@@ -73,7 +76,7 @@ def known_items(corpus: Corpus) -> Corpus:
         ]
         questions = [Question(item["question"], item["category"], frozenset(item["evidence"])) for item in found]
         conversations.append(Conversation(corpus.name, conversation.name, conversation.runs, questions))
-    return Corpus(f"{KNOWN} of {corpus.name}", conversations)
+    return Corpus(f"{KNOWN} of {corpus.name}", conversations, corpus.sha256)
 
 
 def search(
@@ -93,16 +96,35 @@ def questions_of(corpus: Corpus) -> Iterator[tuple[Conversation, Question]]:
                 yield conversation, question
 
 
-def measure_mode(loaded: Loaded, corpus: Corpus, mode: Mode) -> tuple[list[Judged], list[float]]:
-    judged, took = [], []
-    for conversation, question in questions_of(corpus):
-        answer = search(loaded, conversation, question.text, mode)
-        judged.append(judge(question.category, answer["found"], question.evidence))
-        took.append(answer["took_ms"])
-    return judged, took
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question and what its search answered."""
+
+    question: Question
+    answer: Mapping[str, Any]
 
 
-def measure_naive(corpus: Corpus, embedders: Embedders) -> dict[str, list[Judged]]:
+def ask(loaded: Loaded, corpus: Corpus, mode: Mode, kept: Run) -> list[Asked]:
+    """Every question of the corpus, also those that nothing answers."""
+    asked = []
+    for conversation in corpus.conversations:
+        for question in conversation.questions:
+            answer = search(loaded, conversation, question.text, mode)
+            asked.append(Asked(question, answer))
+            scores = [hit["score"] for hit in answer["results"]]
+            line = corpus.line(conversation, question) | {"method": mode} | runs.found(answer["found"], scores)
+            kept.add(**line, ms=round(answer["took_ms"], 1))
+    return asked
+
+
+def judge_mode(asked: Sequence[Asked]) -> tuple[list[Judged], list[float]]:
+    """The figures of the answerable questions, and their milliseconds."""
+    answerable = [each for each in asked if each.question.evidence]
+    judged = [judge(each.question.category, each.answer["found"], each.question.evidence) for each in answerable]
+    return judged, [each.answer["took_ms"] for each in answerable]
+
+
+def measure_naive(corpus: Corpus, embedders: Embedders, kept: Run) -> dict[str, list[Judged]]:
     """Plain BM25 and plain vectors on the same questions."""
     judged: dict[str, list[Judged]] = {"plain BM25": [], "plain vectors": []}
     for conversation in corpus.conversations:
@@ -113,23 +135,24 @@ def measure_naive(corpus: Corpus, embedders: Embedders) -> dict[str, list[Judged
         }
         for question in conversation.questions:
             for name, search in searches.items() if question.evidence else ():
-                judged[name].append(judge(question.category, search.ranked(question.text), question.evidence))
+                ranked = search.ranked(question.text)[:TOP]
+                judged[name].append(judge(question.category, ranked, question.evidence))
+                kept.add(**corpus.line(conversation, question), method=name, **runs.found(ranked))
     return judged
 
 
-def first_results(loaded: Loaded, corpus: Corpus, mode: Mode) -> dict[str, Any]:
+def first_results(asked: Sequence[Asked]) -> dict[str, Any]:
     """Percentiles of the best score for answerable and unanswerable questions; and the share of answerable ones whose
     first result ends with a question and does not answer."""
     best: dict[bool, list[float]] = {True: [], False: []}
     asking: list[bool] = []
-    for conversation in corpus.conversations:
-        for question in conversation.questions:
-            answer = search(loaded, conversation, question.text, mode)
-            first: dict[str, Any] = next(iter(answer["results"]), {"score": 0.0, "snippet": ""})
-            best[bool(question.evidence)].append(first["score"])
-            if question.evidence:
-                is_right = not question.evidence.isdisjoint(answer["found"][:1])
-                asking.append(not is_right and QUESTION.search(first["snippet"]) is not None)
+    for each in asked:
+        evidence = each.question.evidence
+        first: dict[str, Any] = next(iter(each.answer["results"]), {"score": 0.0, "snippet": ""})
+        best[bool(evidence)].append(first["score"])
+        if evidence:
+            is_right = not evidence.isdisjoint(each.answer["found"][:1])
+            asking.append(not is_right and QUESTION.search(first["snippet"]) is not None)
     scores = {
         name: {"questions": len(best[key]), **{f"p{p}": float(np.percentile(best[key], p)) for p in (5, 50, 95)}}
         for name, key in (("answered", True), ("nothing answers", False))
@@ -247,27 +270,34 @@ def show(name: str, judged: Sequence[Judged], took: Sequence[float] = ()) -> dic
     return as_dict(result) | times
 
 
+def measure_corpus(
+    loaded: Loaded, corpus: Corpus, chosen: argparse.Namespace, embedders: Embedders, kept: Run
+) -> dict[str, Any]:
+    report: dict[str, Any] = {"conversations": len(corpus.conversations), "sha256": corpus.sha256}
+    asked = {mode: ask(loaded, corpus, mode, kept) for mode in chosen.modes}
+    for mode, of_mode in asked.items():
+        report[mode] = show(f"{corpus.name}, {mode}", *judge_mode(of_mode))
+    if chosen.naive:
+        for name, judged in measure_naive(corpus, embedders, kept).items():
+            report[name] = show(f"{corpus.name}, {name}", judged)
+    if "hybrid" in asked:
+        report |= first_results(asked["hybrid"])
+        print(f"  best scores: {report['best_scores']}")
+        print(f"  first results that ask and do not answer: {report['first_asks']}")
+    return report
+
+
 def measure(
-    client: Client, chosen: argparse.Namespace, embedders: Embedders, found: Sequence[Corpus]
+    client: Client, chosen: argparse.Namespace, embedders: Embedders, found: Sequence[Corpus], kept: Run
 ) -> dict[str, Any]:
     loaded = Loaded(client)
     for corpus in found:
         for conversation in corpus.conversations:
             loaded.load(conversation)
-    report: dict[str, Any] = {}
-    for corpus in found:
-        report[corpus.name] = {"conversations": len(corpus.conversations), "sha256": corpus.sha256}
-        for mode in chosen.modes:
-            report[corpus.name][mode] = show(f"{corpus.name}, {mode}", *measure_mode(loaded, corpus, mode))
-        if chosen.naive:
-            for name, judged in measure_naive(corpus, embedders).items():
-                report[corpus.name][name] = show(f"{corpus.name}, {name}", judged)
-        report[corpus.name] |= first_results(loaded, corpus, "hybrid")
-        print(f"  best scores: {report[corpus.name]['best_scores']}")
-        print(f"  first results that ask and do not answer: {report[corpus.name]['first_asks']}")
+    report = {corpus.name: measure_corpus(loaded, corpus, chosen, embedders, kept) for corpus in found}
     if chosen.fit:
-        asked = [each for corpus in found for each in pool_of(loaded, corpus)]
-        report["fit"] = fit_all(asked, shares_of(found))
+        candidates = [each for corpus in found for each in pool_of(loaded, corpus)]
+        report["fit"] = fit_all(candidates, shares_of(found))
         for name, summary in report["fit"]["left_out"].items():
             print(
                 f"fitted, left out, {name}: NDCG@10 {summary['macro_ndcg']:.3f}, Recall@10 "
@@ -284,10 +314,12 @@ def main() -> None:
     arguments.add_argument("--modes", nargs="+", default=["hybrid", "keyword", "dense"])
     arguments.add_argument("--naive", action="store_true", help="compare with plain BM25 and plain vector search")
     arguments.add_argument("--fit", action="store_true")
+    runs.add_option(arguments)
     chosen = arguments.parse_args()
     files = [corpora.read(file) for file in chosen.data]
     found = [*files, *(known_items(corpus) for corpus in files if not corpus.people), *made_corpora()]
-    command.run(chosen, lambda client, settings: measure(client, chosen, Embedders(settings), found))
+    kept = Run()
+    command.run(chosen, lambda client, settings: measure(client, chosen, Embedders(settings), found, kept), kept)
 
 
 if __name__ == "__main__":

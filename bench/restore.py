@@ -24,7 +24,7 @@ from typing import Any
 import httpx
 from harness.stack import KEY, EmbeddedStack, processes_of, run_memorybase
 from harness.waiting import wait_until
-from ingesting.about import machine
+from runs import machine
 from scaling.embedder import MadeEmbedder
 from scaling.stage import Size, filled
 from scaling.texts import Vocabulary

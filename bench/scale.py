@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ingesting.about import machine
+from runs import machine
 from scaling import long_runs, operations, report, storage
 from scaling.stage import STORES, Size, StoreName, filled
 

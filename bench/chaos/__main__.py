@@ -8,6 +8,7 @@ import signal
 import sys
 from pathlib import Path
 
+import runs
 from harness.namespace import why_not
 
 from chaos.cluster import Plan
@@ -29,6 +30,7 @@ def main() -> int:
     parser.add_argument("--network", action="store_true", help="every process in a network namespace; root and Linux")
     parser.add_argument("--keep", action="store_true", help="keep logs, faults and history also of a run that is fine")
     parser.add_argument("--report", type=Path, default=None, help="where to write the report as JSON")
+    runs.add_option(parser)
     options = parser.parse_args()
     if options.vectors == "pgvector" and options.database == "sqlite":
         parser.error("--vectors pgvector needs --database postgresql or replicated")
@@ -44,6 +46,7 @@ def main() -> int:
     workers = options.workers or (2 if options.database == "sqlite" and not options.network else 3)
     sys.stdout.write(f"seed {seed}\n")
     sys.stdout.flush()
+    about = runs.machine()
     report = run(
         Plan(
             seed,
@@ -64,6 +67,8 @@ def main() -> int:
     sys.stdout.write(f"{report}\n")
     if options.report:
         options.report.write_text(report.as_json() + "\n")
+    if options.results:
+        report.kept(about).write(options.results)
     return 1 if report.violations else 0
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from runs import Run
 
 from chaos import expiring, limited, webhooks
 from chaos.clients import Client, FlowOwner, Kept, Operator, Orders
@@ -67,9 +68,22 @@ class Report:
     heal_seconds: float = 0.0
     directory: str = ""
     violations: list[str] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)  # each fault and its end, after its seconds
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything but the log."""
+        return {name: value for name, value in asdict(self).items() if name != "log"} | {
+            "faults_total": sum(self.faults.values())
+        }
 
     def as_json(self) -> str:
-        return json.dumps(asdict(self) | {"faults_total": sum(self.faults.values())}, indent=2)
+        return json.dumps(self.as_dict(), indent=2)
+
+    def kept(self, about: dict[str, Any]) -> Run:
+        """For --results."""
+        shown = {name: value for name, value in self.as_dict().items() if name != "directory"}
+        moments = (line.split(maxsplit=1) for line in self.log)
+        return Run({"about": about} | shown, [{"at": float(at), "what": what} for at, what in moments])
 
     def __str__(self) -> str:
         parts = "one process" if self.plan["one_process"] else "{apis} APIs, {workers} workers, {sweepers} sweepers"
@@ -106,6 +120,7 @@ def run(plan: Plan, directory: Path | None = None, *, keep: bool = False) -> Rep
     report = Report(plan=asdict(plan), directory=str(position))
     with ExitStack() as cleanup:
         _run(Cluster(plan, position, cleanup), report)
+    report.log = (position / "faults.log").read_text().splitlines()
     (position / "report.json").write_text(report.as_json())
     if not report.violations and not keep:
         shutil.rmtree(position)

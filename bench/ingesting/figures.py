@@ -10,6 +10,8 @@ from typing import Any
 
 Figures = dict[str, Any]
 
+EACH = "each_ms"  # of the requests, in their order
+
 
 def percentile(values: Sequence[float], share: float) -> float:
     """The smallest value that at least this share of them does not exceed."""
@@ -22,9 +24,11 @@ def latencies(seconds: Sequence[float]) -> Figures:
     if not seconds:
         return {"count": 0}
     shares = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99}
-    return {"count": len(seconds)} | {
-        name: round(1000 * percentile(seconds, share), 1) for name, share in shares.items()
-    }
+    return (
+        {"count": len(seconds)}
+        | {name: round(1000 * percentile(seconds, share), 1) for name, share in shares.items()}
+        | {EACH: [round(1000 * value, 1) for value in seconds]}
+    )
 
 
 def rate(messages: int, seconds: float) -> float:
@@ -81,6 +85,23 @@ def rows(figures: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, st
             yield from rows(value, f"{prefix}{name}.")
         elif not isinstance(value, list):
             yield f"{prefix}{name}", f"{value}"
+
+
+def requests(figures: Mapping[str, Any], section: str = "") -> Iterator[Figures]:
+    """Each request of all sections and its milliseconds."""
+    for name, value in figures.items():
+        if name == EACH:
+            yield from ({"section": section, "request": number, "ms": ms} for number, ms in enumerate(value, 1))
+        elif isinstance(value, Mapping):
+            yield from requests(value, f"{section}.{name}" if section else name)
+
+
+def without_requests(figures: Mapping[str, Any]) -> Figures:
+    return {
+        name: without_requests(value) if isinstance(value, Mapping) else value
+        for name, value in figures.items()
+        if name != EACH
+    }
 
 
 def table(report: Mapping[str, Mapping[str, Any]]) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import runs
 from memorybase_client import Client
 from memorybase_client.errors import MemorybaseError
+from runs import Run
 
-from memorybase import __version__
 from memorybase.core.settings import Settings
 from recalling.loading import stack
 
@@ -25,17 +25,18 @@ def parser(description: str | None, *, files: str = "+") -> argparse.ArgumentPar
     return arguments
 
 
-def run(chosen: argparse.Namespace, measure: Callable[[Client, Settings], dict[str, Any]]) -> None:
-    """Start a stack, measure, and write the report where --json says."""
-    report: dict[str, Any] = {
-        "memorybase": __version__,
-        "machine": f"{platform.machine()}, Python {platform.python_version()}",
-    }
+def run(
+    chosen: argparse.Namespace, measure: Callable[[Client, Settings], dict[str, Any]], kept: Run | None = None
+) -> None:
+    """Start a stack, measure, and write the report where --json says, and what `kept` got where --results says."""
     with stack(chosen.data_dir) as (client, settings):
-        report["model"] = settings.embedding_model
+        report: dict[str, Any] = {"about": runs.about(settings, chosen.data)}
         try:
             report |= measure(client, settings)
         except MemorybaseError as error:
             raise SystemExit(f"error: {error}") from error
     if chosen.json:
         chosen.json.write_text(json.dumps(report, indent=2) + "\n")
+    if kept is not None and chosen.results:
+        kept.report = report
+        kept.write(chosen.results)

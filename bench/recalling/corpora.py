@@ -12,6 +12,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import runs
+
 from memorybase.core.import_export import conversation_files
 
 LOCOMO_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
@@ -51,6 +53,16 @@ class Corpus:
     conversations: Sequence[Conversation]
     sha256: str | None = None
     people: bool = False  # chats between people instead of with an assistant
+
+    def line(self, conversation: Conversation, question: Question) -> dict[str, Any]:
+        """A question in the results of a run; the texts of files that the repository does not have are left out."""
+        return {
+            "corpus": self.name,
+            "conversation": conversation.name,
+            **runs.asked(question.text, ours=self.sha256 is None),
+            "category": question.category,
+            "evidence": sorted(question.evidence),
+        }
 
 
 def read(file: Path) -> Corpus:

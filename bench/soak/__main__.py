@@ -8,6 +8,8 @@ import random
 import signal
 import sys
 
+import runs
+
 from soak.run import Plan, run
 
 
@@ -17,11 +19,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--rate", type=float, default=20.0, help="messages a second that the clients aim at")
     parser.add_argument("--disk", type=int, default=4_000, help="size of the disk in MB")
+    runs.add_option(parser)
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     seed = random.randrange(1_000_000) if options.seed is None else options.seed
-    report = run(Plan(seed, options.duration, options.rate, options.disk))
+    plan, about = Plan(seed, options.duration, options.rate, options.disk), runs.machine()
+    report = run(plan)
     sys.stdout.write(f"{report}\n")
+    if options.results:
+        report.kept(about, plan).write(options.results)
     return 1 if report.violations else 0
 
 

@@ -23,6 +23,7 @@ from chaos.patience import Patience, reached
 from chaos.run import flush_all, http_client, listed
 from harness.clock import SteppedClock
 from harness.stack import NAMES, EmbeddedStack
+from runs import Run
 
 from memorybase import wiring
 from memorybase.core.services import Services
@@ -90,6 +91,11 @@ class Report:
 
     def as_json(self) -> str:
         return json.dumps(asdict(self), indent=2)
+
+    def kept(self, about: dict[str, Any], plan: Plan) -> Run:
+        """For --results."""
+        shown = {name: value for name, value in asdict(self).items() if name != "directory"}
+        return Run({"about": about} | shown, [{"at": round(at, 2), "what": what} for at, what in plan.faults()])
 
     def __str__(self) -> str:
         lines = [

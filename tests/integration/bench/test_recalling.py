@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import context
 import lives
 import pytest
+import recall
 import scores
 from harness.api import Api
 from harness.clients import client_of
@@ -18,9 +20,11 @@ from memorybase_client import Client
 from recalling import corpora, evidence
 from recalling.corpora import Corpus
 from recalling.loading import Loaded
+from runs import Run
 
 from memorybase.core.search.scoring import EVIDENCE
 from memorybase.core.search.search import SearchRequest, search
+from memorybase.features.lab.metrics import judge
 
 SAID = (
     ("My cat is called Minka and she is grey.", "A grey cat called Minka: noted."),
@@ -70,7 +74,8 @@ def client(api: Api, monkeypatch: pytest.MonkeyPatch) -> Client:
 
 def test_a_history_is_searched_and_recalled(client: Client, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     life = lives.read(file, datetime.now(UTC))
-    report = lives.measure(client, [life], argparse.Namespace(budget=1_000, questions=True))
+    kept = Run()
+    report = lives.measure(client, [life], argparse.Namespace(budget=1_000, questions=True), kept)
     everything = report["all"]
     assert everything["all but other language"] == everything["all but other language"] | {
         "questions": 2,
@@ -83,6 +88,28 @@ def test_a_history_is_searched_and_recalled(client: Client, file: Path, capsys: 
     assert "context" not in everything["small talk"]
     assert report["life-9"]["sha256"] == life.sha256
     assert "rank" not in capsys.readouterr().out, "nothing was missed"
+    assert [line["found"][:1] for line in kept.lines[:2]] == [["m0"], ["m1"]]
+    assert [(line["category"], bool(line["recalled"])) for line in kept.lines[1:3]] == [
+        ("number", True),
+        ("small talk", False),
+    ]
+    assert "Minka" not in str(kept.lines), "the texts of a file stay out of its results"
+
+
+def test_the_results_of_searches_and_contexts_give_their_figures_again(client: Client, file: Path) -> None:
+    corpus, loaded = corpora.read(file), Loaded(client)
+    loaded.load(corpus.conversations[0])
+    searched, shown = Run(), Run()
+    judged, _ = recall.judge_mode(recall.ask(loaded, corpus, "hybrid", searched))
+    assert len(searched.lines) == len(HISTORY["questions"]), "also those that nothing answers"
+    answered = [line for line in searched.lines if line["evidence"]]
+    assert [judge(line["category"], line["found"], line["evidence"]) for line in answered] == judged
+    assert all(len(line["scores"]) == len(line["found"]) for line in searched.lines)
+    chosen = argparse.Namespace(every=1, fitting=False)
+    measured = context.measure_context(loaded, corpus, 1_000, chosen, shown)
+    brought = [len({*line["evidence"]} & {*line["found"]}) / len(line["evidence"]) for line in shown.lines]
+    assert (brought, [line["tokens"] / 1_000 for line in shown.lines]) == (measured.brought, measured.used)
+    assert "Minka" not in str([searched.lines, shown.lines])
 
 
 def test_scores_are_measured_on_a_history_and_the_evidence_is_fitted(api: Api, client: Client, file: Path) -> None:

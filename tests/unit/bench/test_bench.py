@@ -16,6 +16,7 @@ from ingesting import figures
 from queueing.load import Load, Workers, runs
 from queueing.simulation import Simulation
 from recalling.corpora import Conversation, Corpus, Question
+from runs import Run
 
 BENCH = Path(__file__).parents[3] / "bench"
 MESSAGES = [
@@ -61,7 +62,12 @@ def test_a_percentile_is_a_value_that_was_measured() -> None:
     values = [float(n) for n in range(100, 0, -1)]
     assert [figures.percentile(values, share) for share in (0.5, 0.95, 0.99, 1.0)] == [50, 95, 99, 100]
     assert figures.percentile([7.0], 0.5) == 7
-    assert figures.latencies([0.01, 0.02]) == {"count": 2, "p50_ms": 10.0, "p95_ms": 20.0, "p99_ms": 20.0}
+    found = figures.latencies([0.01, 0.02])
+    assert found == {"count": 2, "p50_ms": 10.0, "p95_ms": 20.0, "p99_ms": 20.0, "each_ms": [10.0, 20.0]}
+    report = {"search": {"one_process": {"20_messages": found}, "rate": 3.5}}
+    assert [each["ms"] for each in figures.requests(report)] == [10.0, 20.0]
+    assert {each["section"] for each in figures.requests(report)} == {"search.one_process.20_messages"}
+    assert "each_ms" not in figures.without_requests(report)["search"]["one_process"]["20_messages"]
     assert figures.latencies([]) == {"count": 0}
 
 
@@ -92,7 +98,7 @@ def test_a_context_counts_by_the_share_of_its_answers_that_was_brought() -> None
     assert [len(questions) for _, questions in context.questions_of(CORPUS, 1)] == [2], "an answer is needed"
     assert [len(questions) for _, questions in context.questions_of(CORPUS, 2)] == [1]
     for budget, brought, messages in ((10, 0.75, 1), (400, 1.0, 1.5)):
-        naive = context.measure_naive(CORPUS, [budget], 1)[budget].as_dict()
+        naive = context.measure_naive(CORPUS, [budget], 1, Run())[budget].as_dict()
         assert (naive["brought"], naive["messages"]) == (brought, messages), budget
         assert naive["used"] <= 1
     assert 200 <= context._cost(MESSAGES[0]) <= 250  # its first 200 words, about a token each

@@ -1,0 +1,313 @@
+"""Makes the figures of the docs from the runs in bench/results.
+
+    python bench/tables.py [--check]
+
+In the docs what is made stands between `<!-- results: NAME -->` and `<!-- /results -->`: a figure, some cells of a row
+or a table. The names are those of MADE; bench/README.md has the command of the run that each needs. --check changes
+nothing, and exits with 1 if a page differs from the results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from runs import ROOT, Line, Run
+
+from memorybase.features.lab.metrics import Summary, judge, summarize
+
+RESULTS = ROOT / "bench" / "results"
+PAGES = (ROOT / "README.md", *sorted((ROOT / "bench").glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
+MARKED = re.compile(r"(<!-- results: ([a-z_.]+) -->)(.*?)(<!-- /results -->)", re.DOTALL)
+
+CORPORA = {
+    "locomo": "locomo",
+    "beam": "beam",
+    "by_hand": "made by hand",
+    "by_rule": "made by rule",
+    "beam_sentences": "known items of beam",
+}
+BM25, VECTORS, HYBRID = "plain BM25", "plain vectors", "hybrid"
+NO_ANSWER, SMALL_TALK, OTHER_LANGUAGE = "no answer", "small talk", "other language"  # kinds of questions in lives
+BUDGET = 4_000
+THROUGHPUT = {"in bulk": "bulk", "ten at a time, in many sessions": "tens"}
+WAITS = {
+    "capture acknowledged, while a backlog is ingested: SQLite": "capture",
+    "the same on PostgreSQL": "postgresql",
+    "from acknowledgement until an ingested message is found, threshold 1": "searchable.paced.from_answer",
+    "the same at 20 messages per second": "searchable.20_messages_per_second.from_answer",
+}
+
+
+_read = cache(Run.read)
+
+
+def run(name: str) -> Run:
+    return _read(RESULTS / name)
+
+
+def runs_of(kind: str) -> Sequence[Run]:
+    """A run for each folder whose name begins so."""
+    return [run(folder.name) for folder in sorted(RESULTS.glob(f"{kind}-*"))]
+
+
+def lines_of(kind: str, **wanted: str | int) -> Sequence[Line]:
+    """The lines with these values, of the first run that has any: the corpora of bench/ are in each."""
+    for each in runs_of(kind):
+        if found := [line for line in each.lines if wanted.items() <= line.items()]:
+            return found
+    raise SystemExit(f"error: no run bench/results/{kind}-* has {wanted}")
+
+
+# Recall
+
+
+def found_in(corpus: str) -> Callable[[], str]:
+    """Cells: questions, NDCG@10 of plain searches, NDCG@10 and Recall@10 of a hybrid search."""
+
+    def cells() -> str:
+        bm25, vectors, hybrid = (_judged(corpus, method) for method in (BM25, VECTORS, HYBRID))
+        naive = f"{_share(bm25.macro_ndcg)} · {_share(vectors.macro_ndcg)}"
+        return f"{hybrid.whole.questions} | {naive} | {_share(hybrid.macro_ndcg)} / {_share(hybrid.whole.recall)}"
+
+    return cells
+
+
+def recalled(corpus: str) -> Callable[[], str]:
+    return lambda: _percent(_judged(corpus, HYBRID).whole.recall)
+
+
+@cache
+def _judged(corpus: str, method: str) -> Summary:
+    lines = lines_of("recall", corpus=corpus, method=method)
+    return summarize([judge(line["category"], line["found"], line["evidence"]) for line in lines if line["evidence"]])
+
+
+def shown(corpus: str) -> Callable[[], str]:
+    """The share of the answering messages that a context shows, mean over the questions."""
+
+    def figure() -> str:
+        lines = lines_of("context", corpus=corpus, method="context", budget=BUDGET)
+        return _share(_mean(len({*line["evidence"]} & {*line["found"]}) / len(line["evidence"]) for line in lines), 2)
+
+    return figure
+
+
+# Lives
+
+
+def lives() -> str:
+    answered = _answered()
+    rows = [
+        ("an answer first", _share(_among(answered, 1), 2)),
+        ("among five", _share(_among(answered, 5), 2)),
+        ("in a context of 2,000 tokens", _share(_mean(line["has_context"] for line in answered), 2)),
+        (f"of {len(_of(NO_ANSWER))} questions that nothing answers: something recalled", _recalls(NO_ANSWER)),
+        (f"of {len(_of(SMALL_TALK))} of small talk", _recalls(SMALL_TALK)),
+        ("tokens of a context, mean of all questions", tokens()),
+    ]
+    head = f"three invented histories, four months of one person each, {len(answered)} questions"
+    return _table((head, ""), rows)
+
+
+def answered_in_context() -> str:
+    return _percent(_mean(line["has_context"] for line in _answered()))
+
+
+def recalled_for_nothing() -> str:
+    nothing, talk = len(_of(NO_ANSWER)), len(_of(SMALL_TALK))
+    return f"{_recalls(NO_ANSWER)} of {nothing} questions, {_recalls(SMALL_TALK)} of {talk} times small talk"
+
+
+def questions_of_lives() -> str:
+    return str(len(_answered()))
+
+
+def tokens() -> str:
+    return f"{_mean(line['tokens'] for line in run('lives').lines):,.0f}"
+
+
+def _answered() -> list[Line]:
+    """The answerable questions. Those in another language count apart: a model of one language cannot know them."""
+    return [line for line in run("lives").lines if line["evidence"] and line["category"] != OTHER_LANGUAGE]
+
+
+def _of(kind: str) -> list[Line]:
+    return [line for line in run("lives").lines if line["category"] == kind]
+
+
+def _recalls(kind: str) -> str:
+    return str(sum(bool(line["recalled"]) for line in _of(kind)))
+
+
+def _among(lines: Sequence[Line], most: int) -> float:
+    return _mean(not {*line["evidence"]}.isdisjoint(line["found"][:most]) for line in lines)
+
+
+# Languages
+
+
+def first_in_other_languages() -> str:
+    """Questions in other languages than English that mode `dense` answers first."""
+    lines = [each for each in run("languages").lines if each["method"] == "dense" and each["corpus"] != "english"]
+    return str(sum(line["found"][:1] == line["evidence"] for line in lines))
+
+
+# Speed
+
+
+def throughput() -> str:
+    sections = {title: run("speed").report[section] for title, section in THROUGHPUT.items()}
+    rows = [(title, *(f"{value:.0f}" for value in _per_second(figures))) for title, figures in sections.items()]
+    head = ("messages per second, captured and ingested", "memorybase", "embedder and Chroma alone")
+    return _table((*head, "LangChain `index()`", "mem0 `add(infer=False)`"), rows)
+
+
+def _per_second(figures: Mapping[str, Any]) -> Iterable[float]:
+    peers = (figures[name]["messages_per_second"] for name in ("langchain", "mem0"))
+    return figures["messages_per_second"], figures["limit_per_second"], *peers
+
+
+def waits() -> str:
+    found = {title: _section("speed", path) for title, path in WAITS.items()}
+    rows = [(title, f"{figures['p50_ms']:.0f} ms", f"{figures['p95_ms']:.0f} ms") for title, figures in found.items()]
+    return _table(("", "p50", "p95"), rows)
+
+
+def searches() -> str:
+    sizes = run("searches").report["search"]
+    head = ["hybrid search over HTTP, SQLite, a fifth of the messages long", *(_size(name) for name in sizes)]
+    return _table(head, [("p50", *(f"{figures['p50_ms']:.0f} ms" for figures in sizes.values()))])
+
+
+def _size(section: str) -> str:
+    return f"{int(section.partition('_')[0]):,} messages"
+
+
+def _section(name: str, path: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = run(name).report
+    for part in path.split("."):
+        found = found[part]
+    return found
+
+
+# Faults
+
+
+def faults() -> str:
+    """A column for each run."""
+    reports = [each.report for each in runs_of("faults")]
+    rows = [(title, *(of(report) for report in reports)) for title, of in FAULT_ROWS.items()]
+    return _table(("", *(_shape(report["plan"]) for report in reports)), rows)
+
+
+def _shape(plan: Mapping[str, Any]) -> str:
+    names = {"sqlite": "SQLite", "postgresql": "PostgreSQL", "replicated": "PostgreSQL and a standby"}
+    extras = [
+        ("one process", plan["one_process"]),
+        ("network", plan["network"]),
+        ("pgvector", plan["vectors"] != "chroma"),
+    ]
+    return ", ".join([names[plan["database"]], *(name for name, is_so in extras if is_so)])
+
+
+FAULT_ROWS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "seconds, seed, rate": lambda report: "{seconds:g}, {seed}, {messages_per_second:g}".format(**report["plan"]),
+    "workers": lambda report: str(report["plan"]["workers"]),
+    "faults": lambda report: f"{report['faults_total']:,}",
+    "messages acknowledged": lambda report: f"{report['acknowledged']:,}",
+    "of these, deleted again": lambda report: f"{report['deleted']:,}",
+    "**lost**": lambda report: f"**{report['lost']}**",
+    "**doubled**": lambda report: f"**{report['doubled']}**",
+    "dead letters": lambda report: f"{report['dead_letters']:,}",
+    "messages in the ledgers": lambda report: f"{report['messages_in_ledgers']:,}",
+    "chunks in the store": lambda report: f"{report['chunks_in_store']:,}",
+    "at rest after the last fault": lambda report: f"{report['heal_seconds']:.0f} s",
+}
+
+
+def of_all_faults(field: str) -> Callable[[], str]:
+    """The sum over all runs with faults."""
+    return lambda: f"{sum(each.report[field] for each in runs_of('faults')):,}"
+
+
+# Pages
+
+MADE: Mapping[str, Callable[[], str]] = {
+    **{f"found.{name}": found_in(corpus) for name, corpus in CORPORA.items()},
+    "recall.locomo": recalled("locomo"),
+    "recall.beam": recalled("beam"),
+    "context.locomo": shown("locomo"),
+    "context.beam": shown("beam"),
+    "lives": lives,
+    "lives.context": answered_in_context,
+    "lives.nothing": recalled_for_nothing,
+    "lives.questions": questions_of_lives,
+    "lives.tokens": tokens,
+    "languages.first": first_in_other_languages,
+    "speed": throughput,
+    "speed.bulk": lambda: f"{run('speed').report['bulk']['messages_per_second']:.0f}",
+    "speed.capture": lambda: f"{run('speed').report['capture']['p50_ms']:.0f} ms",
+    "speed.waits": waits,
+    "speed.searches": searches,
+    "faults": faults,
+    "faults.acknowledged": of_all_faults("acknowledged"),
+    "faults.count": of_all_faults("faults_total"),
+    "faults.lost": of_all_faults("lost"),
+    "faults.doubled": of_all_faults("doubled"),
+}
+
+
+def filled(text: str) -> str:
+    """The page with its figures made anew. A table stands on lines of its own, between its marks and empty lines."""
+
+    def fill(match: re.Match[str]) -> str:
+        begin, name, _, end = match.groups()
+        if name not in MADE:
+            raise SystemExit(f"error: a mark must name one of {', '.join(MADE)} (got {name!r})")
+        content = MADE[name]()
+        return f"{begin}\n\n{content}\n\n{end}" if content.startswith("|") else f"{begin}{content}{end}"
+
+    return MARKED.sub(fill, text)
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    first, *others = ["| " + " | ".join(line) + " |" for line in (head, *rows)]
+    return "\n".join([first, "|" + "---|" * len(head), *others]).replace("|  |", "| |")
+
+
+def _share(value: float, digits: int = 3) -> str:
+    """As the pages write it: .857."""
+    return f"{value:.{digits}f}".removeprefix("0")
+
+
+def _percent(value: float) -> str:
+    return f"{value:.0%}".replace("%", " %")
+
+
+def _mean(values: Iterable[float]) -> float:
+    return float(np.mean([*values]))
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--check", action="store_true", help="change nothing; exit with 1 if a page differs")
+    chosen = arguments.parse_args()
+    differing = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        if (made := filled(text)) != text:
+            differing.append(page.relative_to(ROOT).as_posix())
+            if not chosen.check:
+                page.write_text(made, encoding="utf-8")
+    print("\n".join(differing) or "no page differs")
+    return 1 if chosen.check and differing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
