@@ -36,7 +36,7 @@ def load_config() -> Json:
         "key": key,
         "local": is_local,
         "flow": _option("flow") or FLOW,
-        "recall": _option("recall").lower() != "false",
+        "recall": _option("recall").lower() or hosts.DEFAULT_RECALL,
         "deadline_seconds": _seconds(_option("recall_seconds")),
         "tools": _option("tools").lower() == "true",
         "makes_flow": True,
@@ -72,7 +72,11 @@ def answer(config: Json, event: Json) -> str:
 
 
 def _problem(config: Json, event: Json) -> str:
-    """Why memory took nothing lately."""
+    """Which option is wrong, or why memory took nothing lately."""
+    if config["recall"] not in (*hosts.RECALL_MODES, "true", "false"):
+        known, used = ", ".join(hosts.RECALL_MODES), hosts.recall_mode(config["recall"])
+        change = "/plugin configure memorybase@memorybase"
+        return f"memorybase: recall must be one of {known} (got {config['recall']!r}), and is {used} until then: {change}"
     status = read_json(os.path.join(config["state_dir"], "status.json")).get(event["agent"], {})
     return f"memorybase: {status['error']}. What you say is kept until it is taken." if status.get("error") else ""
 
