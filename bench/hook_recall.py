@@ -2,18 +2,18 @@
 
     PYTHONPATH=tests .venv/bin/python bench/hook_recall.py [development] [held-out] [--passages] [--json FILE]
 
-Tasks of ten prompts each (bench/conversations/tasks): what was said in earlier sessions of the project, and the prompts,
-each with the messages that it needs; most need none. Their history is captured into one flow, among the hand-written
-conversations of bench/ as sessions of other projects. Every prompt goes through the installed hook of Claude Code. Each
-mode has its own row, `each` without what comes at a session's start too, and `on demand` calls the MCP tool
-`search_memory` with each prompt that needs something: as a model would that knows when to look, in the user's words;
-`first, then on demand` only where the need is not met yet.
+A task (bench/conversations/tasks) is the earlier sessions of a project and ten prompts, each with the ids of the
+messages that it needs; most need none. The sessions of all tasks are captured into one flow, with the hand-written
+conversations of bench/ as other projects. Every prompt goes through the installed hook of Claude Code. Each mode has a row;
+`each` has further ones with a higher `min_score`, and two modes have one without what comes at a session's start.
+`on demand` calls the MCP tool `search_memory` with each prompt that needs something, as a model would that knows when
+to look and uses the user's words. `first, then on demand` does so only where a need is not met yet.
 
     helped    prompts that got a message that they or a later prompt of the task need
-    other     prompts that got a message that neither needs
-    met       of the prompts that need something, those that got it until then; what follows `of` is their number
-    messages  that a task got, and how many of them again
-    tokens    that a task got, by the estimate of contexts; of `on demand` the tool's whole result
+    other     prompts that got a message that no prompt needs from then on
+    met       of the prompts that need something (needing), those for which a needed message had come by then
+    messages  that came in a task; again: those of them that had come before
+    tokens    that came in a task, by the estimate of contexts; of `on demand` the tool's whole result
 
 What comes at a session's start counts with its first prompt. --passages prints what each prompt got.
 """
@@ -45,7 +45,14 @@ from memorybase.core.conversation.view.token_estimate import estimated_tokens
 
 FOLDER = Path(__file__).with_name("conversations") / "tasks"
 PARTS = ("development", "held-out")
-MODES = ("first", "each", "off")
+SETTINGS = {
+    "first": ("first", MIN_SCORE),
+    "each": ("each", MIN_SCORE),
+    "each, from 0.2 on": ("each", 0.2),
+    "each, from 0.5 on": ("each", 0.5),
+    "off": ("off", MIN_SCORE),
+}
+ALSO_WITHOUT_START = ("first", "each")
 INGESTING_SECONDS = 1_800.0
 BETWEEN_MESSAGES = timedelta(minutes=2)
 
@@ -178,14 +185,14 @@ def filled(tasks: Sequence[Task]) -> Iterator[tuple[Memory, Path]]:
 def measure(memory: Memory, folder: Path, tasks: Sequence[Task]) -> dict[str, list[list[Got]]]:
     """What each prompt of each task got, by row of the table."""
     found: dict[str, list[list[Got]]] = {}
-    for mode in MODES:
-        with machine_at(folder / mode) as machine:
-            machine.config = {"min_score": MIN_SCORE}
+    for name, (mode, min_score) in SETTINGS.items():
+        with machine_at(folder / name) as machine:
+            machine.config = {"min_score": min_score}
             machine.install("claude-code", memory.url, KEY, recall=mode)
             both = [memory.by_hooks(machine, task) for task in tasks]
-        found[mode] = [[start + prompts[0], *prompts[1:]] for start, prompts in both]
-        if mode != "off":
-            found[f"{mode}, without the start"] = [prompts for _, prompts in both]
+        found[name] = [[start + prompts[0], *prompts[1:]] for start, prompts in both]
+        if name in ALSO_WITHOUT_START:
+            found[f"{name}, without the start"] = [prompts for _, prompts in both]
     found["on demand"] = [memory.on_demand(task) for task in tasks]
     pairs = zip(tasks, found["first"], found["on demand"], strict=True)
     found["first, then on demand"] = [combined(*each) for each in pairs]

@@ -15,6 +15,7 @@ from memorybase_client.coding_agents.events import FLOW, Json
 from memorybase_client.coding_agents.files import read_json
 
 PLUGIN = "--plugin"
+NAME = "memorybase@memorybase"  # the plugin and its marketplace
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), *[".."] * 5))
 ANSWER_SECONDS = 0.1  # a stack on this machine accepts a connection within a few milliseconds
 RECALL_SECONDS = 0.2
@@ -74,9 +75,9 @@ def answer(config: Json, event: Json) -> str:
 def _problem(config: Json, event: Json) -> str:
     """Which option is wrong, or why memory took nothing lately."""
     if config["recall"] not in (*hosts.RECALL_MODES, "true", "false"):
-        known, used = ", ".join(hosts.RECALL_MODES), hosts.recall_mode(config["recall"])
-        change = "/plugin configure memorybase@memorybase"
-        return f"memorybase: recall must be one of {known} (got {config['recall']!r}), and is {used} until then: {change}"
+        known = f"one of {', '.join(hosts.RECALL_MODES)} (got {config['recall']!r})"
+        used = hosts.recall_mode(config["recall"])
+        return f"memorybase: recall must be {known}. It is {used} until you run /plugin configure {NAME}."
     status = read_json(os.path.join(config["state_dir"], "status.json")).get(event["agent"], {})
     return f"memorybase: {status['error']}. What you say is kept until it is taken." if status.get("error") else ""
 
