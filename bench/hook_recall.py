@@ -4,8 +4,8 @@
 
 A task (bench/conversations/tasks) is the earlier sessions of a project and ten prompts, each with the ids of the
 messages that it needs; most need none. The sessions of all tasks are captured into one flow, with the hand-written
-conversations of bench/ as other projects. Every prompt goes through the installed hook of Claude Code. Each mode has a row;
-`each` has further ones with a higher `min_score`, and two modes have one without what comes at a session's start.
+conversations of bench/ as other projects. Every prompt goes through the installed hook of Claude Code. Each mode has a
+row; `each` has further ones with a higher `min_score`, and two modes have one without what comes at a session's start.
 `on demand` calls the MCP tool `search_memory` with each prompt that needs something, as a model would that knows when
 to look and uses the user's words. `first, then on demand` does so only where a need is not met yet.
 

@@ -28,9 +28,9 @@ ToolsOption = Annotated[
     ),
 ]
 RECALLING = {
-    "first": "Memories come at a session's start and first prompt; --recall each or off changes it.",
-    "each": "Memories come at a session's start and at each prompt; --recall first or off changes it.",
-    "off": "No memories come by themselves; --recall first or each changes it.",
+    "first": "Memories come at a session's start and first prompt. For later ones add MCP's tools, or --recall each.",
+    "each": "Memories come at a session's start and at each prompt.",
+    "off": "No memories come by themselves.",
 }
 AgentArgument = Annotated[str, typer.Argument(metavar="AGENT", help="claude-code, codex or cursor.")]
 
