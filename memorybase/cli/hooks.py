@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from memorybase_client.coding_agents import install as hooks
 from memorybase_client.coding_agents.events import FLOW
+from memorybase_client.coding_agents.hosts import recall_mode
 
 from memorybase.cli.command import with_options
 from memorybase.cli.options import DataDirOption, UrlOption, address, connect, plural
@@ -18,7 +19,7 @@ from memorybase.core.settings import stated_url
 if TYPE_CHECKING:
     from memorybase_client import Client
 
-app = typer.Typer(help="Coding agents: capture their sessions, recall at each prompt.", no_args_is_help=True)
+app = typer.Typer(help="Coding agents: capture their sessions, recall from earlier ones.", no_args_is_help=True)
 
 ToolsOption = Annotated[
     bool | None,
@@ -26,6 +27,11 @@ ToolsOption = Annotated[
         "--tools/--no-tools", help="Capture tool calls and results; they may hold secrets.", show_default=False
     ),
 ]
+RECALLING = {
+    "first": "Memories come at a session's start and first prompt. For later ones add MCP's tools, or --recall each.",
+    "each": "Memories come at a session's start and at each prompt.",
+    "off": "No memories come by themselves.",
+}
 AgentArgument = Annotated[str, typer.Argument(metavar="AGENT", help="claude-code, codex or cursor.")]
 
 
@@ -40,7 +46,10 @@ def install(
     ] = None,
     tools: ToolsOption = None,
     recall: Annotated[
-        bool | None, typer.Option("--recall/--no-recall", help="Recall memories.", show_default=False)
+        Literal["first", "each", "off"] | None,
+        typer.Option(
+            help="At a session's start and first prompt, at each prompt, or never. (default: first)", show_default=False
+        ),
     ] = None,
     data_dir: DataDirOption = None,
     url: UrlOption = None,
@@ -51,6 +60,8 @@ def install(
     client, key = _client(data_dir, url, before)
     stated = {"flow": flow, "end_user": end_user, "tools": tools, "recall": recall}
     kept = {name: before[name] for name in stated if name in before}
+    if "recall" in kept:
+        kept["recall"] = recall_mode(kept["recall"])
     fields = kept | {name: value for name, value in stated.items() if value is not None}
     config = hooks.HookConfig(url=client.url, key=key, **fields)
     with client:
@@ -59,6 +70,7 @@ def install(
     typer.echo(f"Added {plural(len(chosen.hooks), 'hook')} to {path}. {chosen.note}")
     captured = "text, tool calls and their results" if config.tools else "text, and the names of tools"
     typer.echo(f"Sessions go to the flow {config.flow} at {config.url}: {captured}.")
+    typer.echo(RECALLING[config.recall])
     typer.echo(f"The configuration with the key is in {hooks.config_file()}, readable by you only.")
     typer.echo("To import past sessions too, run: memorybase hooks import")
 

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from memorybase_client.coding_agents import agents, capture, hook, hosts, memory, spool
+from memorybase_client.coding_agents import agents, capture, given, hook, hosts, memory, spool
 from memorybase_client.coding_agents.events import MAX_TEXT, now, project_of
 from memorybase_client.coding_agents.files import locked, read_json, write_json
 from memorybase_client.coding_agents.recall import describe
@@ -267,3 +267,16 @@ def test_a_hit_that_was_corrected_later_says_so() -> None:
         "I never sailed. (a later message says the opposite)",
         "It takes 250 ms.",
     ]
+
+
+def test_of_too_many_sessions_the_oldest_are_taken_as_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(given, "MAX_SESSIONS", 4)
+    config, folder = configured(tmp_path), tmp_path / "prompted"
+    sessions = [{"agent": "codex", "session": f"s-{number}"} for number in range(6)]
+    for number, session in enumerate(sessions):
+        given.note_prompted(config, session)
+        for path in folder.iterdir():
+            if path.stat().st_mtime > len(sessions):  # the file that was just written
+                os.utime(path, (number, number))
+
+    assert [given.has_prompted(config, session) for session in sessions] == [False, False, False, True, True, True]

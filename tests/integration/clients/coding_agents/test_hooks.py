@@ -326,6 +326,7 @@ def test_what_was_recalled_is_recorded_with_its_turn(
     machine: Machine, served: Served, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = session_of(machine, served, kind, "s-old")
+    machine.configure(recall="each")
     old.user("Which port has the staging database?")
     reply(machine, old, "The staging database of shop listens on port 6543.")
     monkeypatch.setattr(type(old), "moment", lambda _: now())
@@ -363,18 +364,46 @@ def test_cursor_recalls_at_the_start_of_a_session(machine: Machine, served: Serv
     machine.run("cursor", "stop", **old, status="completed")
     machine.settle()
     started = machine.run("cursor", "sessionStart", **cursor_fields("c-new", ""), session_id="c-new")
+    machine.configure(recall="off")
+    silent = machine.run("cursor", "sessionStart", **cursor_fields("c-other", ""), session_id="c-other")
 
+    assert silent == ""
     assert "The shop uses tabs." in json.loads(started)["additional_context"]
 
 
-def test_recall_can_be_switched_off(machine: Machine, served: Served) -> None:
-    served.api.capture("The staging port is 6543", flow=FLOW, session="s-old")
-    machine.install("codex", served.url, served.api.secret, recall=False)
-    now = {"session_id": "s-new", "cwd": PROJECT, "prompt": "staging port"}
+@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+def test_the_mode_says_when_memories_come(machine: Machine, served: Served, agent: str) -> None:
+    old = session_of(machine, served, agent, "s-old")
+    old.user("Which port has the staging database?")
+    reply(machine, old, "The staging database of shop listens on port 6543.")
+    prompts = [{"prompt": "staging port"}, {"prompt": "production port"}]
+    events: list[dict[str, Any]] = [{"source": "startup"}, *prompts, {"source": "compact"}, *prompts]
+    shown = {}
+    for mode in ("first", "each", "off"):
+        machine.configure(recall=mode)
+        now = {"session_id": f"s-{mode}", "cwd": PROJECT}
+        kinds = ["UserPromptSubmit" if "prompt" in event else "SessionStart" for event in events]
+        printed = [machine.run(agent, kind, **now, **event) for kind, event in zip(kinds, events, strict=True)]
+        shown[mode] = ["6543" in text for text in printed]
 
-    assert machine.run("codex", "UserPromptSubmit", **now) == ""
-    machine.configure(recall=True)
-    assert "6543" in machine.run("codex", "UserPromptSubmit", **now)
+    assert shown["first"] == [True, True, False, True, True, False]
+    assert shown["each"] == [True] * 6
+    assert shown["off"] == [False] * 6
+
+
+def test_the_first_prompt_is_the_first_one_that_was_searched_for(machine: Machine, served: Served) -> None:
+    served.api.capture("The staging port is 6543", flow=FLOW, session="s-old")
+    machine.install("codex", served.url, served.api.secret)
+    machine.configure(url=f"http://127.0.0.1:{closed_port()}")
+    now = {"session_id": "s-new", "cwd": PROJECT}
+    away = machine.run("codex", "UserPromptSubmit", **now, prompt="staging port")
+    machine.configure(url=served.url)
+    early = [machine.run("codex", "UserPromptSubmit", **now, prompt=prompt) for prompt in ("/status", "Hi")]
+    first = machine.run("codex", "UserPromptSubmit", **now, prompt="staging port")
+    later = machine.run("codex", "UserPromptSubmit", **now, prompt="staging port")
+
+    assert [away, *early, later] == ["", "", "", ""]
+    assert "6543" in first
 
 
 def test_without_the_vector_store_words_are_recalled(machine: Machine, served: Served) -> None:
@@ -411,7 +440,7 @@ def test_a_line_that_reads_otherwise_later_is_no_conflict(machine: Machine, serv
 
 def test_recall_is_limited_to_the_end_user(machine: Machine, served: Served) -> None:
     served.api.capture("The staging port is 6543", flow=FLOW, session="s-old", end_user_id="bob")
-    machine.install("codex", served.url, served.api.secret, end_user="ann")
+    machine.install("codex", served.url, served.api.secret, end_user="ann", recall="each")
     now = {"session_id": "s-new", "cwd": PROJECT, "prompt": "staging port"}
 
     assert machine.run("codex", "UserPromptSubmit", **now) == ""

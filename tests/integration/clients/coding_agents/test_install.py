@@ -241,20 +241,36 @@ def run(*words: str, **options: Any) -> Result:
 def test_the_command_creates_the_flow_and_its_memory_base(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORYBASE_API_KEY", served.api.secret)
     result = run("install", "claude-code", "--url", served.url, "--flow", "mine", "--end-user", "ann", "--tools")
-    again = run("install", "cursor", "--no-recall")  # the rest as before
+    again = run("install", "cursor", "--recall", "off")  # the rest as before
+    unknown = run("install", "cursor", "--recall", "sometimes")
     config = json.loads(install.config_file().read_text())
     (base,) = served.api.get("/memories", flow_id="mine")["items"]
 
-    assert (result.exit_code, again.exit_code) == (0, 0)
+    assert (result.exit_code, again.exit_code, unknown.exit_code) == (0, 0, 2)
+    assert all(word in unknown.output for word in ("--recall", "sometimes", "first", "each", "off"))
+    assert "first prompt" in result.output
     assert "Added 5 hooks to" in result.output
     assert served.api.secret not in result.output + again.output
     assert base["capture"] == "all"
     assert (config["url"], config["key"]) == (served.url, served.api.secret)
-    assert [config[name] for name in ("flow", "end_user", "tools", "recall")] == ["mine", "ann", True, False]
+    assert [config[name] for name in ("flow", "end_user", "tools", "recall")] == ["mine", "ann", True, "off"]
     removed = [run("uninstall", name).output for name in ("claude-code", "cursor", "codex")]
     assert [line.split()[0] for line in removed[:2]] == ["Removed", "Removed"]
     assert "has no hooks of ours" in removed[2]
     assert not install.config_file().exists()
+
+
+@each_row(("before", "after"), [(True, "first"), (False, "off"), ("each", "each")])
+def test_the_command_keeps_the_mode_also_of_a_configuration_from_before_the_modes(
+    served: Served, monkeypatch: pytest.MonkeyPatch, machine: Machine, before: object, after: str
+) -> None:
+    monkeypatch.setenv("MEMORYBASE_API_KEY", served.api.secret)
+    machine.install("codex", served.url, served.api.secret)
+    machine.configure(recall=before)
+    result = run("install", "codex")
+
+    assert result.exit_code == 0
+    assert json.loads(install.config_file().read_text())["recall"] == after
 
 
 def test_a_key_is_asked_for_where_none_is_known(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,8 +322,8 @@ def test_doctor_says_when_this_machine_captured_last(machine: Machine, served: S
     failing = checked()
 
     assert (without.ok, without.detail) == (True, "no hooks on this machine")
-    assert (before.ok, before.detail) == (True, "codex: no capture yet")
-    assert (after.ok, after.detail) == (True, "codex: last capture from this machine a moment ago")
+    assert (before.ok, before.detail) == (True, "codex: no capture yet, recall first")
+    assert (after.ok, after.detail) == (True, "codex: last capture from this machine a moment ago, recall first")
     assert not failing.ok
     assert "codex: memory answered 401" in failing.detail
     assert "1 event not sent yet" in failing.detail

@@ -164,3 +164,30 @@ def test_a_stack_that_answers_is_used_and_none_is_started(machine: Machine, loca
     note(local)
     assert "systemMessage" not in run_hook("SessionStart", source="startup")
     assert not (machine.state / "start.lock").exists()
+
+
+@pytest.mark.usefixtures("machine")
+def test_its_option_says_when_memories_come(local: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    note(local)
+    local.api.capture("The fence is green.", flow="coding-agent", session="s0")
+    monkeypatch.setenv(f"{OPTION}RECALL_SECONDS", "60")
+    shown = {}
+    for mode in ("", "each", "Off", "true"):
+        monkeypatch.setenv(f"{OPTION}RECALL", mode)
+        printed = [run_hook("UserPromptSubmit", session_id=f"s-{mode}", prompt="green fence") for _ in range(2)]
+        shown[mode] = ["The fence is green." in json.dumps(each) for each in printed]
+
+    assert shown == {"": [True, False], "each": [True, True], "Off": [False, False], "true": [True, False]}
+
+
+@pytest.mark.usefixtures("machine")
+def test_a_mode_that_does_not_exist_is_told_when_a_session_starts(
+    local: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note(local)
+    monkeypatch.setenv(f"{OPTION}RECALL_SECONDS", "60")
+    monkeypatch.setenv(f"{OPTION}RECALL", "sometimes")
+
+    said = run_hook("SessionStart", source="startup")["systemMessage"]
+
+    assert said.startswith("memorybase: recall must be one of first, each, off (got 'sometimes')")

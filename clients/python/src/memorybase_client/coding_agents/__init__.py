@@ -1,4 +1,4 @@
-"""Memory for coding agents: hooks that capture their sessions and recall at each prompt.
+"""Memory for coding agents: hooks that capture their sessions and recall from earlier ones.
 
 For the one who installs them:
 
@@ -17,7 +17,7 @@ files        small files that are replaced whole
 spool        events that wait on disk, and the background process that sends them
 memory       calls of the API
 recall       memories for a session's start or a prompt
-given        what was recalled, kept until the run is known that it belongs to
+given        what was recalled, kept until the run is known that it belongs to; sessions whose first prompt was seen
 capture      new messages of a transcript, posted
 transcripts  lines of the agents' transcripts as messages
 """

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from memorybase_client.coding_agents import memory
 from memorybase_client.coding_agents.events import MAX_TEXT, SAID, Json, as_text, digest
-from memorybase_client.coding_agents.files import read_json, remove, write_json
+from memorybase_client.coding_agents.files import forget_oldest, read_json, write_json
 from memorybase_client.coding_agents.given import record_given, take_given
 from memorybase_client.coding_agents.memory import Away, Refused
 from memorybase_client.coding_agents.transcripts import READERS
@@ -110,10 +110,7 @@ class Capture:
 
 def _first_place(folder: str) -> Json:
     """The place in a new transcript: its beginning. Forgets the oldest places if there are too many."""
-    if os.path.isdir(folder) and len(os.listdir(folder)) > MAX_PLACES:
-        paths = sorted((os.path.join(folder, name) for name in os.listdir(folder)), key=os.path.getmtime)
-        for path in paths[: -MAX_PLACES // 2]:
-            remove(path)
+    forget_oldest(folder, MAX_PLACES)
     return {}
 
 

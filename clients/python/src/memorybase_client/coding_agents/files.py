@@ -32,6 +32,14 @@ def remove(path: str) -> None:
         os.unlink(path)
 
 
+def forget_oldest(folder: str, most: int) -> None:
+    """Remove the older files of a folder that has more than `most`, and keep half of that."""
+    if os.path.isdir(folder) and len(os.listdir(folder)) > most:
+        paths = sorted((os.path.join(folder, name) for name in os.listdir(folder)), key=os.path.getmtime)
+        for path in paths[: -most // 2]:
+            remove(path)
+
+
 @contextlib.contextmanager
 def locked(path: str) -> Iterator[bool]:
     """Whether this process holds the lock, which always ends with it."""

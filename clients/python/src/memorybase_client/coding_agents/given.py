@@ -1,4 +1,5 @@
-"""The memories that an agent was given, kept until their turn is captured: only then its run is known."""
+"""The memories that an agent was given, kept until their turn is captured, because only then its run is known; and
+the sessions whose first prompt was searched for."""
 
 from __future__ import annotations
 
@@ -9,8 +10,9 @@ from typing import Any
 
 from memorybase_client.coding_agents import memory
 from memorybase_client.coding_agents.events import Json, as_text, digest
-from memorybase_client.coding_agents.files import read_json, remove, write_json
+from memorybase_client.coding_agents.files import forget_oldest, read_json, remove, write_json
 
+MAX_SESSIONS = 2_000  # whose first prompt is remembered
 MAX_GIVEN = 200  # recalls whose turn is not captured yet
 START_SECONDS = 60.0  # a transcript's first message may be as much older than the hook of its session's start
 MAX_PROMPT = 2_000  # characters of what is searched for
@@ -64,3 +66,25 @@ def record_given(config: Json, run: str, kept: Json) -> None:
     ids = (config["flow"], "runs", run, "memory", kept["node"])
     path = "/".join(quote(each, safe="") for each in ids)
     memory.call(config, f"/v1/flows/{path}", kept["given"], "PUT")
+
+
+def has_prompted(config: Json, event: Json) -> bool:
+    """Whether a prompt was searched for since the session started."""
+    return os.path.exists(_prompted(config, event))
+
+
+def note_prompted(config: Json, event: Json) -> None:
+    path = _prompted(config, event)
+    if not os.path.exists(path):
+        forget_oldest(os.path.dirname(path), MAX_SESSIONS)
+        write_json(path, {})
+
+
+def forget_prompted(config: Json, event: Json) -> None:
+    """The session starts, or starts again after a compaction."""
+    remove(_prompted(config, event))
+
+
+def _prompted(config: Json, event: Json) -> str:
+    name = digest(f"{event['agent']} {event['session']}")[:32]
+    return os.path.join(config["state_dir"], "prompted", f"{name}.json")

@@ -5,9 +5,21 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from typing import Any
 
 from memorybase_client.coding_agents import spool
 from memorybase_client.coding_agents.events import MAX_TEXT, SAID, Json, as_text, entry_of
+
+# When hooks recall. `first`: at a session's start, again after a compaction, and at the first prompt after either.
+RECALL_MODES = ("first", "each", "off")
+DEFAULT_RECALL = "first"
+
+
+def recall_mode(stated: Any) -> str:
+    """The mode of a configuration. Those from before the modes say true or false."""
+    if str(stated).lower() == "false":
+        return "off"
+    return stated if stated in RECALL_MODES else DEFAULT_RECALL
 
 
 def answer(config: Json, event: Json) -> str:
@@ -22,15 +34,23 @@ def answer(config: Json, event: Json) -> str:
 
 
 def _start(config: Json, event: Json) -> str:
+    from memorybase_client.coding_agents.given import forget_prompted
     from memorybase_client.coding_agents.recall import recall_project
 
     _send_rest(config)
+    if recall_mode(config.get("recall")) == "off":
+        return ""
+    forget_prompted(config, event)
     return _context(event, recall_project(config, event, keep=True))
 
 
 def _prompt(config: Json, event: Json) -> str:
+    from memorybase_client.coding_agents.given import has_prompted
     from memorybase_client.coding_agents.recall import recall_prompt
 
+    mode = recall_mode(config.get("recall"))
+    if mode == "off" or (mode == "first" and has_prompted(config, event)):
+        return ""
     return _context(event, recall_prompt(config, event))
 
 
@@ -54,6 +74,8 @@ def _cursor_start(config: Json, event: Json) -> str:
     from memorybase_client.coding_agents.recall import recall_project
 
     _send_rest(config)
+    if recall_mode(config.get("recall")) == "off":
+        return ""
     text = recall_project(config, event, keep=False)  # it recalls before it names a turn
     return json.dumps({"additional_context": text}) if text else ""
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from memorybase_client import errors, local_stack
 from memorybase_client.coding_agents.agents import Agent, agents, user_directory, words_of
 from memorybase_client.coding_agents.events import FLOW, Json
+from memorybase_client.coding_agents.hosts import DEFAULT_RECALL, recall_mode
 from memorybase_client.coding_agents.settings import (
     as_text,
     has_hooks,
@@ -37,7 +38,7 @@ class HookConfig:
     flow: str = FLOW
     end_user: str | None = None
     tools: bool = False
-    recall: bool = True
+    recall: str = DEFAULT_RECALL
 
 
 def config_file() -> Path:
@@ -162,13 +163,15 @@ def machine_status() -> MachineStatus:
     """Which agents have hooks, when each captured last from this machine, and what is wrong."""
     installed = [agent.name for agent in agents().values() if has_hooks(_readable(agent))]
     lines, problems = [], []
+    recalling = f"recall {recall_mode(stored_config().get('recall'))}"
     known = {
         name: each for name, each in _object_in(state_directory() / "status.json").items() if isinstance(each, dict)
     }
     for name in installed:
         status = known.get(name, {})
         at = status.get("captured_at")
-        lines.append(f"{name}: last capture from this machine {_ago(at)}" if at else f"{name}: no capture yet")
+        captured = f"last capture from this machine {_ago(at)}" if at else "no capture yet"
+        lines.append(f"{name}: {captured}, {recalling}")
         if status.get("error"):
             problems.append(f"{name}: {status['error']}, {_ago(status.get('error_at'))}")
         if any(not Path(word).exists() for word in _paths(_readable(agents()[name]) or {})):

@@ -15,6 +15,7 @@ from memorybase_client.coding_agents.events import FLOW, Json
 from memorybase_client.coding_agents.files import read_json
 
 PLUGIN = "--plugin"
+NAME = "memorybase@memorybase"  # the plugin and its marketplace
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), *[".."] * 5))
 ANSWER_SECONDS = 0.1  # a stack on this machine accepts a connection within a few milliseconds
 RECALL_SECONDS = 0.2
@@ -36,7 +37,7 @@ def load_config() -> Json:
         "key": key,
         "local": is_local,
         "flow": _option("flow") or FLOW,
-        "recall": _option("recall").lower() != "false",
+        "recall": _option("recall").lower() or hosts.DEFAULT_RECALL,
         "deadline_seconds": _seconds(_option("recall_seconds")),
         "tools": _option("tools").lower() == "true",
         "makes_flow": True,
@@ -72,7 +73,11 @@ def answer(config: Json, event: Json) -> str:
 
 
 def _problem(config: Json, event: Json) -> str:
-    """Why memory took nothing lately."""
+    """Which option is wrong, or why memory took nothing lately."""
+    if config["recall"] not in (*hosts.RECALL_MODES, "true", "false"):
+        known = f"one of {', '.join(hosts.RECALL_MODES)} (got {config['recall']!r})"
+        used = hosts.recall_mode(config["recall"])
+        return f"memorybase: recall must be {known}. It is {used} until you run /plugin configure {NAME}."
     status = read_json(os.path.join(config["state_dir"], "status.json")).get(event["agent"], {})
     return f"memorybase: {status['error']}. What you say is kept until it is taken." if status.get("error") else ""
 

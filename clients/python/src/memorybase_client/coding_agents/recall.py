@@ -7,7 +7,7 @@ import os
 
 from memorybase_client.coding_agents import memory
 from memorybase_client.coding_agents.events import Json, as_text, project_of
-from memorybase_client.coding_agents.given import MAX_PROMPT, keep_given
+from memorybase_client.coding_agents.given import MAX_PROMPT, keep_given, note_prompted
 
 RECALLED = 5
 MIN_SCORE = 0.05  # as the server's default for contexts; at a session's start nothing was asked, and all may help
@@ -32,13 +32,15 @@ def recall_prompt(config: Json, event: Json) -> str:
 
 
 def _recall(config: Json, event: Json, query: Json, *, asked: str | None) -> str:
-    if not config.get("recall", True) or len(query["query"]) < 3 or query["query"].startswith("/"):
+    if len(query["query"]) < 3 or query["query"].startswith("/"):
         return ""
     found = search(config, query)
     hits = [hit for hit in found or [] if hit.get("session_id") != event["session"]][:RECALLED]
     text = describe(hits)
     if found is not None and asked is not None:
         with contextlib.suppress(OSError):
+            if asked:
+                note_prompted(config, event)
             keep_given(config, event, asked, given_of(config, event, query["query"], hits, text))
     return text
 
