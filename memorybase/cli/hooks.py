@@ -26,7 +26,7 @@ ToolsOption = Annotated[
         "--tools/--no-tools", help="Capture tool calls and results; they may hold secrets.", show_default=False
     ),
 ]
-AgentArgument = Annotated[str, typer.Argument(metavar="AGENT", help="claude-code, codex or cursor.")]
+AgentArgument = Annotated[str, typer.Argument(metavar="AGENT", help="claude-code, codex, cursor or gemini.")]
 
 
 @app.command()
@@ -78,7 +78,7 @@ class PastOptions:
 
     agent: Annotated[
         list[str] | None,
-        typer.Option(help="claude-code, codex or cursor; may be repeated. (default: all)", show_default=False),
+        typer.Option(help="One of claude-code, codex, copilot, cursor and gemini; may be repeated. (default: all)", show_default=False),
     ] = None
     project: Annotated[
         Path | None, typer.Option(help="Only sessions in this folder. (default: all)", show_default=False)

@@ -49,7 +49,7 @@ def test_its_key_stays_out_of_command_lines() -> None:
 
 
 def test_the_skill_names_tools_that_exist() -> None:
-    text = (FOLDER / "skills" / "memory" / "SKILL.md").read_text()
+    text = (ROOT / "skills" / "memory" / "SKILL.md").read_text()
     named = set(re.findall(r"`([a-z]+_[a-z]+)`", text))
     assert len(named) > 3
     assert all(hasattr(tools, name) for name in named)
