@@ -78,7 +78,10 @@ class PastOptions:
 
     agent: Annotated[
         list[str] | None,
-        typer.Option(help="One of claude-code, codex, copilot, cursor and gemini; may be repeated. (default: all)", show_default=False),
+        typer.Option(
+            help="One of claude-code, codex, copilot, cursor and gemini; may be repeated. (default: all)",
+            show_default=False,
+        ),
     ] = None
     project: Annotated[
         Path | None, typer.Option(help="Only sessions in this folder. (default: all)", show_default=False)

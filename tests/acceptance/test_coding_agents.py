@@ -18,8 +18,10 @@ from harness.process import run
 from harness.served import Served, serve_api
 from harness.stack import environment, memorybase
 from harness.waiting import wait_until
+from memorybase_client import Client
 from memorybase_client.coding_agents.events import FLOW
 from memorybase_client.coding_agents.history import messages_of, past_sessions
+from memorybase_client.coding_agents.install import prepare_flow
 from memorybase_client.importers.records import Report
 
 pytestmark = [pytest.mark.slow, pytest.mark.tools, pytest.mark.timeout(300)]
@@ -160,7 +162,11 @@ class Gemini(Agent):
         self.write(".gemini/settings.json", {"security": security, "privacy": {"usageStatisticsEnabled": False}})
 
     def variables(self) -> dict[str, str]:
-        return {"GEMINI_API_KEY": "of-a-test", "GOOGLE_GEMINI_BASE_URL": self.provider.url, "GEMINI_CLI_NO_RELAUNCH": "1"}
+        return {
+            "GEMINI_API_KEY": "of-a-test",
+            "GOOGLE_GEMINI_BASE_URL": self.provider.url,
+            "GEMINI_CLI_NO_RELAUNCH": "1",
+        }
 
     def ask(self, prompt: str) -> None:
         self.run("--model", "gemini-2.5-pro", "--approval-mode", "yolo", "--prompt", prompt)
@@ -195,7 +201,13 @@ def opencode_section() -> str:
 # What the tests below see of each agent.
 ALL = (Codex, Copilot, Gemini, Opencode)
 IN_ONE_STEP = CAPTURED = (Codex, Copilot, Gemini)
-TABLE = {"In one step": IN_ONE_STEP, "Capture and recall": CAPTURED, "MCP": ALL, "Skill": ALL, "Past sessions": CAPTURED}
+TABLE = {
+    "In one step": IN_ONE_STEP,
+    "Capture and recall": CAPTURED,
+    "MCP": ALL,
+    "Skill": ALL,
+    "Past sessions": CAPTURED,
+}
 
 
 @pytest.fixture
@@ -247,6 +259,8 @@ def test_a_session_is_recalled_in_the_next_one(agent: Agent) -> None:
 
 @with_agents(*(each for each in ALL if each not in IN_ONE_STEP))
 def test_a_tool_of_memory_is_called(agent: Agent) -> None:
+    with Client(agent.team.url, agent.team.api.secret) as client:
+        prepare_flow(client, FLOW)
     agent.team.api.capture(DECIDED, flow=FLOW)
 
     before, *_, last = asked_with_a_search(agent)

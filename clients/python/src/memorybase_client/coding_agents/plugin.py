@@ -33,8 +33,8 @@ def load_config() -> Json:
     an address, that of the stack on this machine; `local` says so, and `url` is empty while none has run."""
     from memorybase_client import local_stack
 
-    url = (_option("url") or os.environ.get("MEMORYBASE_URL", "")).rstrip("/")
-    key = _option("key") or os.environ.get("MEMORYBASE_API_KEY", "")
+    url = (_option("url") or _variable("MEMORYBASE_URL")).rstrip("/")
+    key = _option("key") or _variable("MEMORYBASE_API_KEY")
     is_local = not url
     if is_local and (running := local_stack.find()) is not None:
         url, key = running.url, running.key
@@ -55,8 +55,12 @@ def load_config() -> Json:
 
 
 def _option(name: str) -> str:
-    """What the user answered; empty where the agent has no dialog, and leaves the placeholder as it is."""
-    stated = os.environ.get(f"CLAUDE_PLUGIN_OPTION_{name.upper()}", "").strip()
+    return _variable(f"CLAUDE_PLUGIN_OPTION_{name.upper()}")
+
+
+def _variable(name: str) -> str:
+    """Empty also where the agent had nothing to put in the place of a placeholder."""
+    stated = os.environ.get(name, "").strip()
     return "" if stated.startswith("${") else stated
 
 
