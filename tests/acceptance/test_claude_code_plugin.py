@@ -14,8 +14,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from harness.model_provider import Provider, serve_provider
 from harness.api import Json, settings_in
+from harness.model_provider import Provider, serve_provider
 from harness.process import run
 from harness.served import Served, serve_api
 from harness.stack import environment

@@ -1,4 +1,4 @@
-"""A model's provider: answers coding agents in the protocol that each speaks as a test says, and keeps what it was sent.
+"""A model's provider: answers coding agents as a test says, in the protocol of each, and keeps what it was sent.
 
 Anthropic's Messages (Claude Code, Copilot CLI, opencode), OpenAI's Responses (Codex) and Gemini's (Gemini CLI).
 """
