@@ -62,6 +62,7 @@ class Agent:
     def environment(self) -> dict[str, str]:
         own = {
             "HOME": str(self.home),
+            "PWD": str(self.folder / "project"),
             "XDG_STATE_HOME": str(self.home / ".local/state"),
             "XDG_CONFIG_HOME": str(self.home / ".config"),
             "XDG_DATA_HOME": str(self.home / ".local/share"),

@@ -78,7 +78,7 @@ def tools_in(request: Json) -> list[str]:
 
 
 def _anthropic(request: Json, reply: Json, number: int) -> list[Json]:
-    message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "content": []}
+    message: Json = {"id": f"msg_{number}", "type": "message", "role": "assistant", "content": []}
     message |= {"model": request["model"], "stop_reason": None, "usage": {"input_tokens": 1, "output_tokens": 1}}
     if "name" in reply:
         delta: Json = {"type": "input_json_delta", "partial_json": json.dumps(reply["input"])}
