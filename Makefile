@@ -68,12 +68,14 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 GENERATORS := .generators
 INSTALLED_GENERATORS := $(GENERATORS)/.installed
 MCP_CLIENTS := .mcp-clients
+CODING_AGENTS := .coding-agents
 INSTALLED_MCP_CLIENTS := $(MCP_CLIENTS)/.installed
+INSTALLED_CODING_AGENTS := $(CODING_AGENTS)/.installed
 INSTALLED_SLIM := $(SLIM)/.installed
 INSTALLED_DEPLOY := $(DEPLOY)/.installed
 INSTALLED_SITE := $(SITE)/.installed
 
-.PHONY: help demo test test-slow check-deploy check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-sentence-transformers check-slim check-typescript check-upgrade chaos chaos-net up dist sbom site doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-corrections bench-distillation bench-history bench-lag bench-languages bench-lives bench-many bench-page bench-peers bench-production bench-recall bench-restore bench-rules bench-scale bench-scores bench-standing bench-tokens bench-workers tables migrate pictures clean
+.PHONY: help demo test test-slow check-coding-agents check-deploy check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-sentence-transformers check-slim check-typescript check-upgrade chaos chaos-net up dist sbom site doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-corrections bench-distillation bench-history bench-lag bench-languages bench-lives bench-many bench-page bench-peers bench-production bench-recall bench-restore bench-rules bench-scale bench-scores bench-standing bench-tokens bench-workers tables migrate pictures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -105,6 +107,9 @@ check-generators: $(INSTALLED_DEV) $(INSTALLED_GENERATORS) ## generate clients i
 
 check-mcp: $(INSTALLED_DEV) $(INSTALLED_MCP_CLIENTS) ## use the MCP server with TypeScript clients, Claude Code and the conformance suite, and our plugin in Claude Code (needs npm of Node 20 or later)
 	$(SLOW_PYTEST) -n0 tests/acceptance/test_mcp_clients.py tests/acceptance/test_claude_code_plugin.py
+
+check-coding-agents: $(INSTALLED_DEV) $(INSTALLED_CODING_AGENTS) ## use memory in Codex, Copilot CLI, Gemini CLI and opencode (1 GB, needs npm of Node 20 or later)
+	$(SLOW_PYTEST) -n0 tests/acceptance/test_coding_agents.py
 
 check-typescript: $(INSTALLED) ## build the TypeScript client and test it against the whole stack (needs npm of Node 20 or later)
 	@command -v npm >/dev/null || { echo "error: npm is required; on Debian: apt install npm"; exit 1; }
@@ -276,7 +281,7 @@ migrate: $(INSTALLED) ## migrate the database to this version's schema
 
 clean: ## remove environments and caches; keeps the data
 	rm -rf clients/typescript/node_modules clients/typescript/build clients/typescript/dist
-	rm -rf $(VENV) $(PEERS) $(GENERATORS) $(DIFY) $(FRAMEWORKS) $(N8N_TOOLS) $(LANGFLOW) $(SENTENCE_TRANSFORMERS) $(MCP_CLIENTS) $(SLIM) $(DEPLOY) $(SITE) clients/n8n/node_modules clients/n8n/dist build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(GENERATORS) $(DIFY) $(FRAMEWORKS) $(N8N_TOOLS) $(LANGFLOW) $(SENTENCE_TRANSFORMERS) $(MCP_CLIENTS) $(CODING_AGENTS) $(SLIM) $(DEPLOY) $(SITE) clients/n8n/node_modules clients/n8n/dist build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -340,4 +345,11 @@ $(INSTALLED_MCP_CLIENTS): tests/mcp_clients/package-lock.json
 	mkdir -p $(MCP_CLIENTS)
 	cp tests/mcp_clients/package.json tests/mcp_clients/package-lock.json $(MCP_CLIENTS)
 	npm ci --prefix $(MCP_CLIENTS) --silent --no-audit --no-fund
+	@touch $@
+
+$(INSTALLED_CODING_AGENTS): tests/coding_agents/package-lock.json
+	@command -v npm >/dev/null || { echo "error: npm is required; on Debian: apt install npm"; exit 1; }
+	mkdir -p $(CODING_AGENTS)
+	cp tests/coding_agents/package.json tests/coding_agents/package-lock.json $(CODING_AGENTS)
+	npm ci --prefix $(CODING_AGENTS) --silent --no-audit --no-fund
 	@touch $@

@@ -32,7 +32,7 @@ RECALLING = {
     "each": "Memories come at a session's start and at each prompt.",
     "off": "No memories come by themselves.",
 }
-AgentArgument = Annotated[str, typer.Argument(metavar="AGENT", help="claude-code, codex or cursor.")]
+AgentArgument = Annotated[str, typer.Argument(metavar="AGENT", help="claude-code, codex, cursor or gemini.")]
 
 
 @app.command()
@@ -90,7 +90,10 @@ class PastOptions:
 
     agent: Annotated[
         list[str] | None,
-        typer.Option(help="claude-code, codex or cursor; may be repeated. (default: all)", show_default=False),
+        typer.Option(
+            help="One of claude-code, codex, copilot, cursor and gemini; may be repeated. (default: all)",
+            show_default=False,
+        ),
     ] = None
     project: Annotated[
         Path | None, typer.Option(help="Only sessions in this folder. (default: all)", show_default=False)

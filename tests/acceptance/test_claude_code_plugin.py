@@ -14,8 +14,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from harness.anthropic import Provider, serve_provider
 from harness.api import Json, settings_in
+from harness.model_provider import Provider, serve_provider
 from harness.process import run
 from harness.served import Served, serve_api
 from harness.stack import environment
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.tools]
 
 ROOT = Path(__file__).parents[2]
 CLIENTS = ROOT / ".mcp-clients"
-OF_THE_PLUGIN = (".claude-plugin", "clients/claude-code", "clients/python/src")
+OF_THE_PLUGIN = (".claude-plugin", "clients/claude-code", "clients/python/src", "skills")
 PLUGIN = "memorybase@memorybase"
 START_SECONDS = 120.0  # a stack that exports its model, beside other tests
 SEARCH = "mcp__plugin_memorybase_memory__search_memory"

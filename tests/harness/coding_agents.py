@@ -217,8 +217,62 @@ TRANSCRIPTS: dict[str, Callable[[Path, str], ClaudeTranscript | CodexTranscript]
 }
 
 
+class CopilotTranscript(Transcript):
+    """~/.copilot/session-state/<session>/events.jsonl, as of 1.0.102."""
+
+    @classmethod
+    def of(cls, home: Path, session: str) -> CopilotTranscript:
+        made = cls(home / ".copilot/session-state" / session / "events.jsonl", session)
+        made.add("session.start", {"sessionId": session, "context": {"cwd": PROJECT, "branch": "main"}})
+        return made
+
+    def add(self, kind: str, data: Json, **fields: Any) -> None:
+        line = {"type": kind, "data": data, "id": f"event-{self.lines}", "timestamp": self.moment(), "parentId": None}
+        self.write(line | fields)
+
+    def user(self, text: str) -> None:
+        sent = f"<current_datetime>{self.moment()}</current_datetime>\n\n{text}"
+        self.add("user.message", {"content": text, "transformedContent": sent, "messageId": f"m-{self.lines}"})
+
+    def assistant(self, text: str, **fields: Any) -> None:
+        said = {"messageId": f"m-{self.lines}", "model": "claude-sonnet-4.5", "content": text, "toolRequests": []}
+        self.add("assistant.message", said, **fields)
+
+    def tool(self, name: str, given: Json, result: str) -> None:
+        call = f"call-{self.lines}"
+        self.add("tool.execution_start", {"toolCallId": call, "toolName": name, "arguments": given})
+        self.add("tool.execution_complete", {"toolCallId": call, "success": True, "result": {"content": result}})
+
+
+class GeminiTranscript(Transcript):
+    """~/.gemini/tmp/<project>/chats/session-<time>-<session>.jsonl, as of 0.61."""
+
+    @classmethod
+    def of(cls, home: Path, session: str) -> GeminiTranscript:
+        made = cls(home / ".gemini/tmp/shop/chats" / f"session-2026-11-20T10-00-{session}.jsonl", session)
+        made.write({"sessionId": session, "startTime": made.moment(), "kind": "main"})
+        (made.path.parent.parent / ".project_root").write_text(PROJECT)
+        context = {"id": "c-0", "type": "user", "content": [{"text": "<session_context>\nThis is the Gemini CLI."}]}
+        made.write({"$set": {"messages": [context]}})
+        return made
+
+    def add(self, kind: str, content: Any, **fields: Any) -> None:
+        line = {"id": f"m-{self.lines}", "timestamp": self.moment(), "type": kind, "content": content}
+        self.write(line | fields, {"$set": {"lastUpdated": self.moment()}})
+
+    def user(self, text: str) -> None:
+        self.add("user", [{"text": text}])
+
+    def assistant(self, text: str, **fields: Any) -> None:
+        self.add("gemini", text, thoughts=[], model="gemini-2.5-pro", **fields)
+
+    def tool(self, name: str, given: Json, result: str) -> None:
+        call = {"id": f"call-{self.lines}", "name": name, "args": given, "resultDisplay": result}
+        self.assistant("", toolCalls=[call])
+
+
 def shared_fields(transcript: Transcript) -> Json:
-    """What Claude Code and Codex send with every event."""
+    """What Claude Code, Codex and Gemini CLI send with every event."""
     return {
         "session_id": transcript.session,
         "transcript_path": str(transcript.path),

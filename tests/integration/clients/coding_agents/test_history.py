@@ -16,7 +16,9 @@ from harness.coding_agents import (
     PROJECT,
     TRANSCRIPTS,
     ClaudeTranscript,
+    CopilotTranscript,
     CursorDatabase,
+    GeminiTranscript,
     Machine,
     cursor_fields,
     shared_fields,
@@ -115,6 +117,42 @@ def test_what_was_imported_is_known_to_the_hooks(machine: Machine, served: Serve
     assert messages(served)[:4] == imported
     assert [each["content"] for each in messages(served)[4:]] == ["Three", "Answer to Three"]
     assert messages(served)[5]["metadata"] == imported[1]["metadata"]  # also the tools before the answer
+
+
+@pytest.mark.parametrize("transcript", [CopilotTranscript, GeminiTranscript])
+def test_sessions_of_copilot_and_gemini_are_imported_once(
+    machine: Machine, served: Served, transcript: type[CopilotTranscript | GeminiTranscript]
+) -> None:
+    talk(transcript.of(machine.home, "s-1"), "One", "Two")
+    run()
+    assert run("--tools").output.splitlines()[0].endswith("8 messages: 4 new, 4 already there")
+    said = [each for each in messages(served, session_id="s-1") if each["role"] != "tool" and each["content"]]
+    assert [each["content"] for each in said] == ["One", "Answer to One", "Two", "Answer to Two"]
+    assert {(each["metadata"]["project"], each["metadata"]["cwd"]) for each in said} == {(PROJECT, PROJECT)}
+    assert said[1]["metadata"]["tools"] == ["Bash"]
+
+
+def test_what_a_subagent_of_copilot_says_is_left_out(machine: Machine, served: Served) -> None:
+    transcript = CopilotTranscript.of(machine.home, "s-1")
+    transcript.user("One")
+    transcript.assistant("From below.", agentId="a-1")
+    run()
+    assert [each["content"] for each in messages(served)] == ["One"]
+
+
+def test_the_hooks_of_gemini_capture_what_an_import_reads(machine: Machine, served: Served) -> None:
+    transcript = GeminiTranscript.of(machine.home, "s-1")
+    machine.install("gemini", served.url, served.api.secret)
+    talk(transcript, "One")
+    machine.run("gemini", "AfterAgent", **shared_fields(transcript), prompt="One", prompt_response="Answer to One")
+    machine.settle()
+    captured = messages(served)
+
+    recalled = machine.run("gemini", "BeforeAgent", **shared_fields(transcript) | {"session_id": "s-2"}, prompt="One")
+
+    assert json.loads(recalled)["hookSpecificOutput"]["additionalContext"].count("Answer to One") == 1
+    assert [each["content"] for each in captured] == ["One", "Answer to One"]
+    assert run().output.splitlines()[0].endswith("2 messages: 0 new, 2 already there")
 
 
 def test_a_session_of_cursor_is_one_whether_captured_or_imported(machine: Machine, served: Served) -> None:

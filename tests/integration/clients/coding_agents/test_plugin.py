@@ -90,6 +90,26 @@ def run_hook(event: str, **fields: Any) -> Json:
     return dict(json.loads(done.stdout or "{}"))
 
 
+@pytest.mark.parametrize("sets", ["COPILOT_PLUGIN_ROOT", "PLUGIN_ROOT"])
+@pytest.mark.usefixtures("machine")
+def test_the_agent_that_runs_the_hook_is_known_by_its_variable(
+    local: Served, monkeypatch: pytest.MonkeyPatch, sets: str
+) -> None:
+    for name in ("URL", "KEY"):  # no dialog asked for it
+        monkeypatch.setenv(OPTION + name, f"${{user_config.{name.lower()}}}")
+    monkeypatch.setenv("MEMORYBASE_URL", local.url)
+    monkeypatch.setenv("MEMORYBASE_API_KEY", local.api.secret)
+    monkeypatch.setenv(f"{OPTION}RECALL_SECONDS", str(PATIENCE))
+    monkeypatch.setenv(sets, "/plugin")
+    prepare_flow(plugin.load_config())
+    local.api.capture("The fence is green.", flow="coding-agent")
+
+    answer = run_hook("UserPromptSubmit", prompt="Which colour is the fence?", session_id="s2")
+
+    found = answer if sets == "COPILOT_PLUGIN_ROOT" else answer["hookSpecificOutput"]
+    assert "The fence is green." in found["additionalContext"]
+
+
 # MCP
 
 

@@ -37,6 +37,7 @@ class Agent:
     """A coding agent.
 
     bash      on Windows it runs hooks with Git Bash, else with PowerShell
+    second    the agent's unit of a hook's timeout: that many make a second
     grouped   a hook stands in a group with its matcher, as in Claude Code; else directly below its event
     fields    what the settings file must have besides the hooks
     note      what the user has to do after the installation
@@ -49,11 +50,12 @@ class Agent:
     fields: Mapping[str, Any]
     note: str
     bash: bool = False
+    second: int = 1
 
     def entry(self, hook: Hook, config: PurePath) -> Json:
         """The entry of a hook in the settings."""
         words = [sys.executable, "-I", "-S", str(SCRIPT), "--config", str(config), self.name]
-        command: Json = {"command": self.command(words), "timeout": hook.timeout}
+        command: Json = {"command": self.command(words), "timeout": hook.timeout * self.second}
         if not self.grouped:
             return command
         group: Json = {} if hook.matcher is None else {"matcher": hook.matcher}
@@ -89,25 +91,36 @@ def agents() -> dict[str, Agent]:
     home = Path.home()
     claude = user_directory("CLAUDE_CONFIG_DIR", home / ".claude")
     codex = user_directory("CODEX_HOME", home / ".codex")
-    shared = (Hook("SessionStart", NEW_SESSION), Hook("UserPromptSubmit"), Hook("Stop"), Hook("PreCompact"))
+    shared = (
+        *(Hook("SessionStart", NEW_SESSION), Hook("UserPromptSubmit"), Hook("Stop"), Hook("PreCompact")),
+        Hook("SessionEnd", timeout=3),  # which Codex allows at most, and warns of more
+    )
     every = (
         Agent(
             "claude-code",
             claude / "settings.json",
-            (*shared, Hook("SessionEnd")),
+            shared,
             True,
             {},
             "It takes effect in the next session.",
             bash=True,
         ),
         Agent(
-            # Codex allows a hook at the end of a session 3 seconds, and warns of more.
             "codex",
             codex / "hooks.json",
-            (*shared, Hook("SessionEnd", timeout=3)),
+            shared,
             True,
             {},
             "Codex runs new hooks only after you trust them: open /hooks in Codex.",
+        ),
+        Agent(
+            "gemini",
+            home / ".gemini" / "settings.json",
+            tuple(map(Hook, ("SessionStart", "BeforeAgent", "AfterAgent", "PreCompress", "SessionEnd"))),
+            True,
+            {},
+            "It takes effect in the next session.",
+            second=1_000,
         ),
         Agent(
             "cursor",

@@ -3,8 +3,10 @@
 No agent documents its format. These are read, as of November 2026:
 
 Claude Code  transcripts of 1.0.83 to 2.1.214: ~/.claude/projects/<folder>/<session>.jsonl
-Codex        rollouts of 0.46 to 0.154, and those of 2025 without payloads: ~/.codex/sessions/**/rollout-*.jsonl, and
+Codex        rollouts of 0.46 to 0.171, and those of 2025 without payloads: ~/.codex/sessions/**/rollout-*.jsonl, and
              ~/.codex/archived_sessions
+Copilot CLI  events of 1.0.102: ~/.copilot/session-state/<session>/events.jsonl
+Gemini CLI   chats of 0.61: ~/.gemini/tmp/<project>/chats/session-*.jsonl
 Cursor       its database: see cursors.py
 """
 
@@ -75,6 +77,8 @@ def places() -> Places:
     return {
         "claude-code": (user_directory("CLAUDE_CONFIG_DIR", Path.home() / ".claude") / "projects",),
         "codex": (codex / "sessions", codex / "archived_sessions"),
+        "copilot": (user_directory("COPILOT_HOME", Path.home() / ".copilot") / "session-state",),
+        "gemini": (Path.home() / ".gemini" / "tmp",),
         "cursor": (database_file(),),
     }
 
@@ -156,7 +160,34 @@ def _codex_sessions(folder: Path, report: Report) -> Iterator[PastSession]:
         yield _session("codex", path, head, name, as_text(meta.get("cwd")), branch)
 
 
-_READ = {"claude-code": _claude_sessions, "codex": _codex_sessions}
+def _copilot_sessions(folder: Path, report: Report) -> Iterator[PastSession]:
+    for path in _files(folder, report):
+        if path.name != "events.jsonl" or (head := _head(path, report)) is None:
+            continue
+        where = as_object(as_object(head.lines[0].get("data")).get("context")) if head.lines else {}
+        name, branch = path.parent.name, as_text(where.get("branch"))
+        yield _session("copilot", path, head, name, as_text(where.get("cwd")), branch)
+
+
+def _gemini_sessions(folder: Path, report: Report) -> Iterator[PastSession]:
+    for path in _files(folder, report):
+        if path.parent.name != "chats" or (head := _head(path, report)) is None:
+            continue
+        about = head.lines[0] if head.lines else {}
+        if about.get("kind", "main") != "main":
+            report.skip(str(path), "files of subagents")
+            continue
+        root = path.parent.parent / ".project_root"
+        cwd = root.read_text(encoding="utf-8").strip() if root.is_file() else ""
+        yield _session("gemini", path, head, as_text(about.get("sessionId")) or path.stem, cwd)
+
+
+_READ = {
+    "claude-code": _claude_sessions,
+    "codex": _codex_sessions,
+    "copilot": _copilot_sessions,
+    "gemini": _gemini_sessions,
+}
 
 
 def _files(folder: Path, report: Report) -> Iterator[Path]:

@@ -49,7 +49,8 @@ def main(arguments: list[str]) -> None:
     deadline = Deadline(float(config.get("deadline_seconds", DEADLINE_SECONDS)))
     text = ""
     with contextlib.suppress(Exception):
-        event = read_event(what, json.loads(sys.stdin.buffer.read(MAX_EVENT_BYTES)))
+        agent = plugin.agent_of(what) if source == [plugin.PLUGIN] else what
+        event = read_event(agent, json.loads(sys.stdin.buffer.read(MAX_EVENT_BYTES)))
         if event["name"] not in hosts.RECALLING:
             deadline.extend(CAPTURE_SECONDS)
         text = plugin.answer(config, event) if source == [plugin.PLUGIN] else hosts.answer(config, event)

@@ -30,7 +30,8 @@ def answer(config: Json, event: Json) -> str:
     return "" if action is None else action(config, event)
 
 
-# Claude Code and Codex: their transcripts have every message, and the run to which recalled memories are recorded.
+# Claude Code, Codex, Copilot and Gemini: their transcripts have every message, and the run to which recalled memories
+# are recorded.
 
 
 def _start(config: Json, event: Json) -> str:
@@ -55,13 +56,15 @@ def _prompt(config: Json, event: Json) -> str:
 
 
 def _context(event: Json, text: str) -> str:
+    if not text:
+        return ""
     output = {"hookEventName": event["name"], "additionalContext": text}
-    return json.dumps({"hookSpecificOutput": output}) if text else ""
+    return json.dumps({"additionalContext": text} if event["agent"] == "copilot" else {"hookSpecificOutput": output})
 
 
 def _transcript(config: Json, event: Json) -> str:
     if event.get("transcript_path"):
-        said = as_text(event.get("last_assistant_message")).strip()[:SAID]
+        said = as_text(event.get("last_assistant_message") or event.get("prompt_response")).strip()[:SAID]
         spool.spool(config, entry_of(event, said=said))
         spool.start_drain(config)
     return ""
@@ -110,6 +113,13 @@ _TRANSCRIBED: Events = {
     "PreCompact": _transcript,
     "SessionEnd": _transcript,
 }
+_GEMINI: Events = {
+    "SessionStart": _start,
+    "BeforeAgent": _prompt,
+    "AfterAgent": _transcript,
+    "PreCompress": _transcript,
+    "SessionEnd": _transcript,
+}
 _CURSOR: Events = {
     "sessionStart": _cursor_start,
     "beforeSubmitPrompt": _cursor_prompt,
@@ -118,5 +128,11 @@ _CURSOR: Events = {
     "stop": _cursor_end,
     "sessionEnd": _cursor_end,
 }
-RECALLING = ("SessionStart", "UserPromptSubmit", "sessionStart")  # the agent waits for what they print
-HOSTS = {"claude-code": _TRANSCRIBED, "codex": _TRANSCRIBED, "cursor": _CURSOR}
+RECALLING = ("SessionStart", "UserPromptSubmit", "BeforeAgent", "sessionStart")  # the agent waits for what they print
+HOSTS = {
+    "claude-code": _TRANSCRIBED,
+    "codex": _TRANSCRIBED,
+    "copilot": _TRANSCRIBED,
+    "gemini": _GEMINI,
+    "cursor": _CURSOR,
+}

@@ -1,7 +1,7 @@
 """The hooks as a plugin of an agent: configured in the agent's own dialog, with a stack that starts by itself.
 
-The standard library only, as the hooks. The plugin's folder is a copy of the repository, so the stack that it installs
-has the version of its hooks.
+The standard library only, as the hooks. The plugin's folder is the repository or a copy, so the stack that it installs
+has the version of its hooks. Claude Code, Codex and Copilot CLI run the same hooks of it.
 """
 
 from __future__ import annotations
@@ -16,18 +16,26 @@ from memorybase_client.coding_agents.files import read_json
 
 PLUGIN = "--plugin"
 NAME = "memorybase@memorybase"  # the plugin and its marketplace
+# Variables that only these agents set for the hooks of a plugin. The first one that is set names the agent.
+SETS = {"COPILOT_PLUGIN_ROOT": "copilot", "PLUGIN_ROOT": "codex"}
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), *[".."] * 5))
 ANSWER_SECONDS = 0.1  # a stack on this machine accepts a connection within a few milliseconds
 RECALL_SECONDS = 0.2
 RETRY_SECONDS = 60.0  # after a start that failed
 
 
+def agent_of(named: str) -> str:
+    """The agent that runs this hook, which the shared hooks.json cannot name; without a sign, the one that it names."""
+    return next((agent for variable, agent in SETS.items() if os.environ.get(variable)), named)
+
+
 def load_config() -> Json:
-    """The configuration from the variables that the agent sets for its plugin. Without an address, that of the
-    stack on this machine; `local` says so, and `url` is empty while none has run."""
+    """The configuration from the variables that the agent sets for its plugin, else from those of the client. Without
+    an address, that of the stack on this machine; `local` says so, and `url` is empty while none has run."""
     from memorybase_client import local_stack
 
-    url, key = _option("url").rstrip("/"), _option("key")
+    url = (_option("url") or _variable("MEMORYBASE_URL")).rstrip("/")
+    key = _option("key") or _variable("MEMORYBASE_API_KEY")
     is_local = not url
     if is_local and (running := local_stack.find()) is not None:
         url, key = running.url, running.key
@@ -48,7 +56,13 @@ def load_config() -> Json:
 
 
 def _option(name: str) -> str:
-    return os.environ.get(f"CLAUDE_PLUGIN_OPTION_{name.upper()}", "").strip()
+    return _variable(f"CLAUDE_PLUGIN_OPTION_{name.upper()}")
+
+
+def _variable(name: str) -> str:
+    """Empty also where the agent had nothing to put in the place of a placeholder."""
+    stated = os.environ.get(name, "").strip()
+    return "" if stated.startswith("${") else stated
 
 
 def _seconds(stated: str) -> float:
@@ -60,7 +74,7 @@ def _seconds(stated: str) -> float:
 
 def answer(config: Json, event: Json) -> str:
     """Answer an event as the hooks do. When a session starts, the user is told what is wrong."""
-    if is_superseded():
+    if is_superseded(event["agent"]):
         return ""
     if event["name"] not in hosts.RECALLING:
         return hosts.answer(config, event)
@@ -82,12 +96,13 @@ def _problem(config: Json, event: Json) -> str:
     return f"memorybase: {status['error']}. What you say is kept until it is taken." if status.get("error") else ""
 
 
-def is_superseded() -> bool:
+def is_superseded(agent: str) -> bool:
     """Whether the user's own settings have the hooks too: then those run, and the plugin's do nothing."""
     from memorybase_client.coding_agents.agents import OURS, agents
 
+    known = agents()
     try:
-        return OURS.search(agents()["claude-code"].settings.read_text(encoding="utf-8")) is not None
+        return agent in known and OURS.search(known[agent].settings.read_text(encoding="utf-8")) is not None
     except (OSError, UnicodeDecodeError):
         return False
 

@@ -12,7 +12,7 @@ from memorybase_client.coding_agents.events import Json, as_text, digest
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 # What an agent writes as a user's message although no user typed it.
 _NOT_TYPED = re.compile(
-    r"<(command-|local-command-|bash-|ide_|task-notification|user-prompt-submit-hook|environment_context|user_instructions)"
+    r"<(command-|local-command-|bash-|ide_|task-notification|user-prompt-submit-hook|environment_context|user_instructions|session_context)"
 )
 NOT_SAID = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")
 
@@ -90,4 +90,52 @@ def codex_entries(line: Json, context: Json) -> Iterator[Json]:
             yield {**call, "id": payload["call_id"], "name": as_text(payload.get("name")) or what, "text": _flat(given)}
 
 
-READERS: dict[str, Callable[[Json, Json], Iterator[Json]]] = {"claude-code": claude_entries, "codex": codex_entries}
+COPILOT_SAID = {"user.message": "user", "assistant.message": "assistant"}
+
+
+def copilot_entries(line: Json, context: Json) -> Iterator[Json]:
+    """Copilot CLI: {id, timestamp, type, data} a line. What a subagent says and does has the id of its agent."""
+    kind, data = as_text(line.get("type")), line.get("data")
+    if not isinstance(data, dict) or line.get("agentId") or data.get("parentToolCallId"):
+        return
+    context["model"] = data.get("model") or context.get("model")
+    common = {"timestamp": line.get("timestamp"), "model": context["model"]}
+    role, text = COPILOT_SAID.get(kind), typed(as_text(data.get("content")))
+    if role and text:
+        yield {"role": role, "id": as_text(data.get("messageId")) or as_text(line.get("id")), "text": text, **common}
+    call = {"role": "tool", "call": as_text(data.get("toolCallId")), **common}
+    if kind == "tool.execution_start":
+        name = as_text(data.get("toolName"))
+        yield {**call, "id": call["call"], "name": name, "text": json.dumps(data.get("arguments"))}
+    elif kind == "tool.execution_complete":
+        result = data.get("result")
+        result = result.get("content") if isinstance(result, dict) else result
+        yield {**call, "id": f"{call['call']}:result", "text": _flat(result)}
+
+
+GEMINI_SAID = {"user": "user", "gemini": "assistant"}
+
+
+def gemini_entries(line: Json, _: Json) -> Iterator[Json]:
+    """Gemini CLI: {id, timestamp, type, content} a line, once more with the tools' results. Other lines set fields."""
+    role, name = GEMINI_SAID.get(as_text(line.get("type"))), as_text(line.get("id"))
+    if not role or not name:
+        return
+    common = {"timestamp": line.get("timestamp"), "model": line.get("model")}
+    calls, text = line.get("toolCalls"), typed(_flat(line.get("content")))
+    if text:
+        yield {"role": role, "id": name, "text": text, **common}
+    for made in calls if isinstance(calls, list) else []:
+        call = {"role": "tool", "call": as_text(made.get("id")), **common}
+        given, result = json.dumps(made.get("args")), as_text(made.get("resultDisplay"))
+        yield {**call, "id": f"{name}:{call['call']}", "name": as_text(made.get("name")), "text": given}
+        if result:
+            yield {**call, "id": f"{name}:{call['call']}:result", "text": result}
+
+
+READERS: dict[str, Callable[[Json, Json], Iterator[Json]]] = {
+    "claude-code": claude_entries,
+    "codex": codex_entries,
+    "copilot": copilot_entries,
+    "gemini": gemini_entries,
+}
