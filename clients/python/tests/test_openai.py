@@ -11,7 +11,7 @@ import httpx
 import pytest
 from guides import run_guide, set_environment
 from memorybase_client import AgentMemory, Client
-from memorybase_client.integrations.openai_client import AsyncCapturingTransport, CapturingTransport, conversation
+from memorybase_client.integrations.model_clients import AsyncCapturingTransport, CapturingTransport, conversation
 from models import FakeModel, serving
 from openai import AsyncOpenAI, OpenAI
 from stack import Stack, turns
