@@ -145,17 +145,23 @@ def test_a_sync_call_recalls_by_the_logger(
 
 
 @pytest.mark.usefixtures("recalling")
-def test_without_memorybase_the_model_is_asked_as_it_is(stack: Stack, model: FakeModel) -> None:
+def test_without_memorybase_the_model_is_asked_as_it_is(stack: Stack, model: FakeModel, memory: AgentMemory) -> None:
+    outbox = memory.client.outbox
+    assert outbox is not None
+    assert outbox.flush(30) == 0
     stack.kill()
-    asyncio.run(
-        litellm.acompletion(
+
+    async def call() -> None:
+        await litellm.acompletion(
             model="openai/fake",
             api_base=model.url,
             api_key="k",
             messages=[user("Where is my boat?")],
             metadata={"session_id": "anna"},
         )
-    )
+        await asyncio.to_thread(wait_until, lambda: outbox.waiting == 1)
+
+    asyncio.run(call())
     assert model.bodies[0]["messages"] == [user("Where is my boat?")]
 
 

@@ -34,14 +34,15 @@ class MemorybaseLogger(CustomLogger):
 
     def with_recalled(self, messages: Sequence[Any], session_id: str, *, end_user_id: str | None = None) -> list[Any]:
         """The messages for one call of `completion`, before which LiteLLM asks no callback: with what is recalled."""
-        given = None if self._recalls is None else self._recalls.given(session_id, end_user_id, messages)
-        return _with_text(messages, given.text) if given is not None and given.text else list(messages)
+        said = _without_recalled(messages)
+        given = None if self._recalls is None else self._recalls.given(session_id, end_user_id, said)
+        return _with_text(said, given.text) if given is not None and given.text else said
 
     async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
         """LiteLLM calls this before acompletion."""
-        metadata = kwargs.get("metadata") or {}
-        session_id, messages = metadata.get("session_id"), kwargs.get("messages")
-        if call_type != "acompletion" or not session_id or not isinstance(messages, list) or "recalled" in metadata:
+        metadata, messages = _mapping(kwargs.get("metadata")), kwargs.get("messages")
+        session_id, recalled = metadata.get("session_id"), metadata.get("recalled")
+        if call_type != "acompletion" or not session_id or recalled is not None or not isinstance(messages, list):
             return None
         end_user_id = metadata.get("end_user_id") or kwargs.get("user")
         changed = await asyncio.to_thread(self.with_recalled, messages, str(session_id), end_user_id=end_user_id)
@@ -82,39 +83,43 @@ class MemorybaseLogger(CustomLogger):
         question, recalled = question_of(prompt), metadata.get("recalled")
         if recalled is not None:
             return Given(question, recalled)
-        given = None if self._recalls is None else self._recalls.latest(session_id, end_user_id)
-        return given if given is not None and given.question == question else None
+        return self._recalls.kept(session_id, end_user_id, question) if self._recalls is not None and question else None
 
 
 def _metadata_of(call: Mapping[str, Any]) -> Mapping[str, Any]:
     """The `metadata` that the caller passed."""
-    metadata = (call.get("litellm_params") or {}).get("metadata")
-    return metadata if isinstance(metadata, Mapping) else {}
+    return _mapping(_mapping(call.get("litellm_params")).get("metadata"))
 
 
-def _with_text(messages: Sequence[Any], text: str) -> list[Any]:
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _with_text(messages: list[Any], text: str) -> list[Any]:
     """The messages with a further part of the latest question, so that the prompt up to there stays as a provider has
     cached it. LiteLLM joins parts for providers that take none."""
     changed = list(messages)
-    for index in reversed(range(len(changed))):
-        message = changed[index]
-        if isinstance(message, Mapping) and message.get("role") == "user":
-            content = message.get("content")
-            parts = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
-            changed[index] = {**message, "content": [*parts, {"type": "text", "text": text}]}
+    for index, message in reversed(list(enumerate(messages))):
+        if _mapping(message).get("role") == "user":
+            rest = dict(message)
+            content = rest.pop("content", None)
+            if isinstance(content, str):  # a mark for the cache beside a text is one of its part
+                mark = {"cache_control": rest.pop("cache_control")} if rest.get("cache_control") else {}
+                content = [{"type": "text", "text": content, **mark}]
+            changed[index] = {**rest, "content": [*(content or ()), {"type": "text", "text": text}]}
             break
     return changed
 
 
 def _without_recalled(messages: Sequence[Any]) -> list[Any]:
     """The messages as the application said them."""
-    return [_said(each) if isinstance(each, Mapping) and each.get("role") == "user" else each for each in messages]
+    return [_said(each) if _mapping(each).get("role") == "user" else each for each in messages]
 
 
 def _said(message: Mapping[str, Any]) -> Mapping[str, Any]:
     content = message.get("content")
-    if not isinstance(content, list) or not str((content[-1:] or [{}])[0].get("text")).startswith(f"{HEADING}\n"):
+    parts = content if isinstance(content, list) else []
+    if not parts or not str(_mapping(parts[-1]).get("text")).startswith(f"{HEADING}\n"):
         return message
-    parts = content[:-1]
-    is_text = len(parts) == 1 and set(parts[0]) == {"type", "text"}
-    return {**message, "content": parts[0]["text"] if is_text else parts}
+    is_text = len(parts) == 2 and set(_mapping(parts[0])) == {"type", "text"}
+    return {**message, "content": parts[0]["text"] if is_text else parts[:-1]}
