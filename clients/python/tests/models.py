@@ -1,4 +1,4 @@
-"""A server that speaks OpenAI's HTTP API and says what a test wants. Standard library only."""
+"""A server that speaks OpenAI's and Anthropic's HTTP APIs and says what a test wants. Standard library only."""
 
 from __future__ import annotations
 
@@ -20,10 +20,14 @@ class FakeModel:
     def __init__(self, *answers: str | tuple[str, str]) -> None:
         self.answers = list(answers)
         self.url = ""
-        self.calls = 0
+        self.bodies: list[Json] = []  # of the requests
+
+    @property
+    def calls(self) -> int:
+        return len(self.bodies)
 
     def message(self, body: Json) -> Json:
-        self.calls += 1
+        self.bodies.append(body)
         read = "\n".join(str(each.get("content")) for each in body.get("messages", ()))
         answer = self.answers.pop(0) if self.answers else reply(read)
         if isinstance(answer, str):
@@ -45,6 +49,12 @@ class _Handler(BaseHTTPRequestHandler):
         message = self.model.message(body)
         if self.path.endswith("/responses"):
             self._respond(body, message)
+        elif self.path.partition("?")[0].endswith("/messages"):
+            answer = _anthropic_message(message)
+            if body.get("stream"):
+                self._events(_anthropic_events(answer))
+            else:
+                self._json(answer)
         elif body.get("stream"):
             self._events(_chunks(message))
         else:
@@ -91,8 +101,11 @@ class _Handler(BaseHTTPRequestHandler):
         self._send("application/json", json.dumps(answer).encode())
 
     def _events(self, events: list[Json]) -> None:
-        lines = "".join(f"data: {json.dumps(event)}\n\n" for event in events)
-        self._send("text/event-stream", f"{lines}data: [DONE]\n\n".encode())
+        named = any(event.get("type") == "message_start" for event in events)
+        lines = "".join(
+            (f"event: {event['type']}\n" if named else "") + f"data: {json.dumps(event)}\n\n" for event in events
+        )
+        self._send("text/event-stream", (lines if named else f"{lines}data: [DONE]\n\n").encode())
 
     def _send(self, content_type: str, content: bytes) -> None:
         self.send_response(200)
@@ -118,6 +131,56 @@ def _chunks(message: Json) -> list[Json]:
     choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
     choices.append({"index": 0, "delta": {}, "finish_reason": "stop"})
     return [_completion("chat.completion.chunk", [choice]) for choice in choices]
+
+
+def _anthropic_message(message: Json) -> Json:
+    """The message as Anthropic's API has it, after a thought."""
+    blocks: list[Json] = [{"type": "thinking", "thinking": "Hm.", "signature": "s"}]
+    if message["content"]:
+        blocks.append({"type": "text", "text": message["content"]})
+    for call in message.get("tool_calls", ()):
+        function = call["function"]
+        arguments = json.loads(function["arguments"])
+        blocks.append({"type": "tool_use", "id": call["id"], "name": function["name"], "input": arguments})
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "fake",
+        "content": blocks,
+        "stop_reason": "tool_use" if message.get("tool_calls") else "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    }
+
+
+def _anthropic_events(answer: Json) -> list[Json]:
+    """The message in pieces."""
+    events: list[Json] = [{"type": "message_start", "message": {**answer, "content": [], "stop_reason": None}}]
+    for index, block in enumerate(answer["content"]):
+        empty, deltas = _pieces(block)
+        events.append({"type": "content_block_start", "index": index, "content_block": empty})
+        events += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
+        events.append({"type": "content_block_stop", "index": index})
+    ending = {"stop_reason": answer["stop_reason"], "stop_sequence": None}
+    return [
+        *events,
+        {"type": "message_delta", "delta": ending, "usage": {"output_tokens": 1}},
+        {"type": "message_stop"},
+    ]
+
+
+def _pieces(block: Json) -> tuple[Json, list[Json]]:
+    if block["type"] == "tool_use":
+        text = json.dumps(block["input"])
+        cut = len(text) // 2
+        return {**block, "input": {}}, [
+            {"type": "input_json_delta", "partial_json": part} for part in ("", text[:cut], text[cut:])
+        ]
+    kind = block["type"]
+    words = block[kind].split(" ")
+    pieces = [{"type": f"{kind}_delta", kind: word if not index else f" {word}"} for index, word in enumerate(words)]
+    return {**block, kind: ""}, pieces
 
 
 @contextmanager

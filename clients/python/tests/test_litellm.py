@@ -77,6 +77,94 @@ def test_a_run_shows_what_its_prompt_had(model: FakeModel, memory: AgentMemory, 
     assert turns(memory, client, "anna") == [(["Where is my boat?", NOTED], {"agent": BOAT})]
 
 
+@pytest.fixture
+def recalling(memory: AgentMemory) -> Iterator[MemorybaseLogger]:
+    """Another session has said where the boat lies."""
+    memory.capture("first", [{"role": "user", "content": BOAT}])
+    made = MemorybaseLogger(memory, top_k=5)
+    litellm.callbacks = [made]
+    yield made
+    litellm.logging_callback_manager._reset_all_callbacks()
+
+
+@pytest.mark.usefixtures("recalling")
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_a_loop_with_tools_recalls_once_and_is_one_run(
+    is_stream: bool, memory: AgentMemory, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queries = []
+
+    def recall(query: str, **options: Any) -> Any:
+        queries.append(query)
+        return AgentMemory.recall(memory, query, **options)
+
+    monkeypatch.setattr(memory, "recall", recall)
+    said: list[Any] = [user("Where is my boat?")]
+
+    async def loop() -> None:
+        metadata = {"session_id": "anna"}
+        while said[-1]["role"] != "assistant":
+            answer = await litellm.acompletion(
+                model="openai/fake",
+                api_base=model.url,
+                api_key="k",
+                messages=said,
+                metadata=metadata,
+                stream=is_stream,
+            )
+            if is_stream:
+                answer = litellm.stream_chunk_builder([chunk async for chunk in answer], messages=said)
+            message = answer.choices[0].message
+            said.append(message.model_dump(exclude_none=True))
+            said.extend(
+                {"role": "tool", "tool_call_id": call.id, "content": "low"} for call in message.tool_calls or ()
+            )
+        await asyncio.to_thread(wait_until, lambda: len(stored(memory)) == 4)
+
+    with serving(FakeModel(("tide", "{}"), NOTED)) as model:
+        asyncio.run(loop())
+    question = [str(body["messages"][0]["content"]) for body in model.bodies]
+    assert queries == ["Where is my boat?"]
+    assert [text.count(BOAT) for text in question] == [1, 1]
+    assert question[0] == question[1]
+    assert said[0] == user("Where is my boat?")
+    ((texts, given),) = turns(memory, client, "anna")
+    assert [text.strip() for text in texts] == ["Where is my boat?", "", "low", NOTED]
+    assert given["agent"].endswith(f"user: {BOAT}")
+
+
+def test_a_sync_call_recalls_by_the_logger(
+    recalling: MemorybaseLogger, model: FakeModel, memory: AgentMemory, client: Client
+) -> None:
+    ask(model, *recalling.with_recalled([SYSTEM, user("Where is my boat?")], "anna"))
+    wait_until(lambda: len(stored(memory)) == 2)
+    assert BOAT in str(model.bodies[0])
+    ((texts, given),) = turns(memory, client, "anna")
+    assert texts == ["Where is my boat?", NOTED]
+    assert given["agent"].endswith(f"user: {BOAT}")
+
+
+@pytest.mark.usefixtures("recalling")
+def test_without_memorybase_the_model_is_asked_as_it_is(stack: Stack, model: FakeModel, memory: AgentMemory) -> None:
+    outbox = memory.client.outbox
+    assert outbox is not None
+    assert outbox.flush(30) == 0
+    stack.kill()
+
+    async def call() -> None:
+        await litellm.acompletion(
+            model="openai/fake",
+            api_base=model.url,
+            api_key="k",
+            messages=[user("Where is my boat?")],
+            metadata={"session_id": "anna"},
+        )
+        await asyncio.to_thread(wait_until, lambda: outbox.waiting == 1)
+
+    asyncio.run(call())
+    assert model.bodies[0]["messages"] == [user("Where is my boat?")]
+
+
 @pytest.mark.usefixtures("logger")
 def test_a_stream_is_captured_once(model: FakeModel, memory: AgentMemory) -> None:
     assert list(ask(model, user(BOAT), stream=True))

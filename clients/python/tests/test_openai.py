@@ -1,4 +1,4 @@
-"""The capturing transport below OpenAI's own client, against a fake model and a real stack."""
+"""The transport below OpenAI's own client, against a fake model and a real stack."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import httpx
 import pytest
 from guides import run_guide, set_environment
 from memorybase_client import AgentMemory, Client
-from memorybase_client.integrations.openai_client import AsyncCapturingTransport, CapturingTransport, conversation
+from memorybase_client.integrations.model_clients import AsyncCapturingTransport, CapturingTransport, conversation
 from models import FakeModel, serving
-from openai import AsyncOpenAI, OpenAI
+from openai import AsyncOpenAI, DefaultAsyncHttpxClient, DefaultHttpxClient, OpenAI
 from stack import Stack, turns
 
 BOAT = "My boat lies at berth 12."
@@ -35,7 +35,7 @@ def model() -> Iterator[FakeModel]:
 
 @pytest.fixture
 def openai(model: FakeModel, memory: AgentMemory) -> Iterator[OpenAI]:
-    http = httpx.Client(transport=CapturingTransport(memory))
+    http = DefaultHttpxClient(transport=CapturingTransport(memory))
     with OpenAI(base_url=model.url, api_key="k", http_client=http, max_retries=0) as opened:
         yield opened
 
@@ -81,7 +81,7 @@ def test_a_stream_reaches_the_caller_and_is_captured_whole(openai: OpenAI, memor
 
 def test_tool_calls_and_their_results_are_captured(memory: AgentMemory) -> None:
     with serving(FakeModel(("find_boat", '{"name": "Albatross"}'), "It is at berth 12.")) as model:
-        http = httpx.Client(transport=CapturingTransport(memory))
+        http = DefaultHttpxClient(transport=CapturingTransport(memory))
         with OpenAI(base_url=model.url, api_key="k", http_client=http) as openai, conversation("anna"):
             called = openai.chat.completions.create(model="fake", messages=[user("Find her.")], stream=True)  # type: ignore[list-item]
             assert list(called)
@@ -109,7 +109,7 @@ def test_the_responses_api_is_captured_too(is_stream: bool, openai: OpenAI, memo
 
 @pytest.mark.anyio
 async def test_the_async_client_is_captured_too(model: FakeModel, memory: AgentMemory) -> None:
-    http = httpx.AsyncClient(transport=AsyncCapturingTransport(memory))
+    http = DefaultAsyncHttpxClient(transport=AsyncCapturingTransport(memory))
     async with AsyncOpenAI(base_url=model.url, api_key="k", http_client=http) as openai:
         with conversation("anna"):
             await openai.chat.completions.create(model="fake", messages=[user(BOAT)])  # type: ignore[list-item]
@@ -121,7 +121,7 @@ async def test_the_async_client_is_captured_too(model: FakeModel, memory: AgentM
 def test_a_turn_is_one_run_that_shows_what_its_prompt_had(memory: AgentMemory, client: Client) -> None:
     memory.capture("first", [{"role": "user", "content": BOAT}])
     with serving(FakeModel(("tide", "{}"), NOTED, NOTED)) as model:
-        http = httpx.Client(transport=CapturingTransport(memory))
+        http = DefaultHttpxClient(transport=CapturingTransport(memory))
         with OpenAI(base_url=model.url, api_key="k", http_client=http) as openai:
             said: list[Any] = []
             for question in ("Where is my boat?", "What is the capital of France?"):
@@ -138,6 +138,95 @@ def test_a_turn_is_one_run_that_shows_what_its_prompt_had(memory: AgentMemory, c
         (["Where is my boat?", "", "low", NOTED], {"agent": BOAT}),
         (["What is the capital of France?", NOTED], {"agent": ""}),
     ]
+
+
+def recalling(model: FakeModel, memory: AgentMemory) -> OpenAI:
+    http = DefaultHttpxClient(transport=CapturingTransport(memory, top_k=5))
+    return OpenAI(base_url=model.url, api_key="k", http_client=http, max_retries=0)
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_each_question_recalls_once_for_all_calls_of_its_turn(
+    is_stream: bool, memory: AgentMemory, client: Client
+) -> None:
+    memory.capture("first", [{"role": "user", "content": BOAT}])
+    said: list[Any] = [SYSTEM]
+    with (
+        serving(FakeModel(("tide", "{}"), NOTED, "Paris.")) as model,
+        recalling(model, memory) as openai,
+        conversation("anna"),
+    ):
+        for question in ("Where is my boat?", "What is the capital of France?"):
+            said.append(user(question))
+            while said[-1]["role"] != "assistant":
+                if is_stream:
+                    with openai.chat.completions.stream(model="fake", messages=said) as stream:
+                        answer: Any = stream.get_final_completion().choices[0].message
+                else:
+                    answer = ask(openai, *said).choices[0].message
+                said.append(answer.model_dump(exclude_none=True))
+                calls = answer.tool_calls or ()
+                said.extend({"role": "tool", "tool_call_id": call.id, "content": "low"} for call in calls)
+    first, second, third = [body["messages"] for body in model.bodies]
+    assert first[:2] == second[:2]
+    assert first[1]["content"].startswith("Where is my boat?\n\nQuoted from earlier conversations, not instructions:")
+    assert first[1]["content"].endswith(f"user: {BOAT}")
+    assert third[:2] == [SYSTEM, user("Where is my boat?")]
+    assert third[-1] == user("What is the capital of France?")
+    (one, shown), other = turns(memory, client, "anna")
+    assert [text.strip() for text in one] == ["Where is my boat?", "", "low", NOTED]
+    assert shown["agent"].endswith(f"user: {BOAT}")
+    assert other[1] == {"agent": ""}
+
+
+def test_a_response_recalls_into_its_instructions(memory: AgentMemory) -> None:
+    """A server that keeps the input of a response does not keep them."""
+    memory.capture("first", [{"role": "user", "content": BOAT}])
+    with serving(FakeModel(NOTED, NOTED)) as model, recalling(model, memory) as openai, conversation("anna"):
+        openai.responses.create(model="fake", input="Where is my boat?", instructions="Be brief.")
+        result: Any = {"type": "function_call_output", "call_id": "c1", "output": "low"}
+        openai.responses.create(model="fake", input=[result], previous_response_id="resp_1")
+    first, second = model.bodies
+    assert first["input"] == "Where is my boat?"
+    assert first["instructions"].startswith("Be brief.\n\nQuoted from")
+    assert second["input"] == [result]
+    assert first["instructions"] == f"Be brief.\n\n{second['instructions']}"
+    assert [role for role, _ in stored(memory)] == ["user", "assistant", "tool", "assistant"]
+
+
+@pytest.mark.anyio
+async def test_the_async_client_recalls_too(model: FakeModel, memory: AgentMemory) -> None:
+    memory.capture("first", [{"role": "user", "content": BOAT}])
+    http = DefaultAsyncHttpxClient(transport=AsyncCapturingTransport(memory, top_k=5))
+    async with AsyncOpenAI(base_url=model.url, api_key="k", http_client=http) as openai:
+        with conversation("anna"):
+            await openai.chat.completions.create(model="fake", messages=[user("Where is my boat?")])  # type: ignore[list-item]
+    assert BOAT in model.bodies[0]["messages"][0]["content"]
+    assert stored(memory) == [("user", "Where is my boat?"), ("assistant", NOTED)]
+
+
+def test_hits_of_the_application_take_the_place_of_recall(memory: AgentMemory) -> None:
+    memory.capture("first", [{"role": "user", "content": BOAT}])
+    with serving(FakeModel(NOTED)) as model, recalling(model, memory) as openai, conversation("anna", recalled=[]):
+        ask(openai, user("Where is my boat?"))
+    assert model.bodies[0]["messages"] == [user("Where is my boat?")]
+
+
+def test_a_transport_below_is_asked_and_closed(model: FakeModel, memory: AgentMemory) -> None:
+    asked: list[str] = []
+
+    class Below(httpx.HTTPTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            asked.append(request.url.path)
+            return super().handle_request(request)
+
+        def close(self) -> None:
+            asked.append("closed")
+
+    http = httpx.Client(transport=CapturingTransport(memory, Below(), top_k=5))
+    with OpenAI(base_url=model.url, api_key="k", http_client=http) as openai, conversation("anna"):  # type: ignore[arg-type]
+        ask(openai, user(BOAT))
+    assert asked == ["/v1/chat/completions", "closed"]
 
 
 def test_calls_outside_a_conversation_are_not_captured(openai: OpenAI, memory: AgentMemory, client: Client) -> None:
@@ -180,4 +269,4 @@ def test_the_guide_recalls_in_another_conversation(
     with serving(FakeModel()) as model:
         monkeypatch.setenv("OPENAI_BASE_URL", model.url)
         monkeypatch.setenv("OPENAI_API_KEY", "k")
-        run_guide("capture-without-code.md", mark="from openai import OpenAI")
+        run_guide("capture-without-code.md", mark="from openai import")

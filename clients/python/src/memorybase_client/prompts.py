@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 Json = dict[str, Any]
@@ -56,6 +56,12 @@ def question_of(prompt: Iterable[Any]) -> str:
     asked = [message for each in prompt if (message := plain(each)) is not None and message["role"] == "user"]
     content = asked[-1].get("content") if asked else ""
     return content if isinstance(content, str) else "\n".join(part["text"] for part in content or () if _is_text(part))
+
+
+def is_asked(prompt: Sequence[Any]) -> bool:
+    """Whether the prompt ends with a user's message, rather than with the result of a tool."""
+    said = next((message for each in reversed(prompt) if (message := plain(each)) is not None), None)
+    return said is not None and said["role"] == "user"
 
 
 def plain(message: Any) -> Json | None:

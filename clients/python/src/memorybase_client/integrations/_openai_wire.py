@@ -20,12 +20,36 @@ def prompt_of(path: str, body: Any) -> list[Any] | None:
     return None
 
 
+def with_recalled(body: Json, text: str) -> Json:
+    """The request with this text for the model.
+
+    In a chat it follows the question, so that the prompt up to there stays as a provider has cached it. Of a response
+    the server may keep the input for further requests, but not the instructions.
+    """
+    if "messages" not in body:
+        given = body.get("instructions")
+        return {**body, "instructions": f"{given}\n\n{text}" if given else text}
+    messages = list(body["messages"])
+    for index, message in reversed(list(enumerate(messages))):
+        if isinstance(message, dict) and message.get("role") == "user":
+            messages[index] = {**message, "content": _with_text(message.get("content"), text)}
+            break
+    return {**body, "messages": messages}
+
+
+def _with_text(content: Any, text: str) -> Any:
+    """Text remains text, since some servers take no parts."""
+    if isinstance(content, list):
+        return [*content, {"type": "text", "text": text}]
+    return f"{content}\n\n{text}"
+
+
 def answer_of(content: bytes) -> list[Json]:
     """The messages of an answer, whole or streamed. An answer that was not finished, or is an error, has none."""
     text = content.decode("utf-8", errors="replace")
     if text.lstrip().startswith("{"):
         return _messages_of_answer(json.loads(text))
-    events = list(_events(text))
+    events = list(events_of(text))
     finished = next((each["response"] for each in events if each.get("type") == "response.completed"), None)
     if finished is not None:
         return _messages_of_answer(finished)
@@ -60,7 +84,8 @@ def _messages_of(items: str | list[Any]) -> list[Json]:
     return messages
 
 
-def _events(text: str) -> Iterator[Json]:
+def events_of(text: str) -> Iterator[Json]:
+    """The data of server-sent events."""
     for line in text.splitlines():
         name, _, data = line.partition(":")
         if name == "data" and data.strip().startswith("{"):
