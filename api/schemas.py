@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from memorybase.core import time_zones
-from memorybase.core.caveats import MAX_QUERY_CHARS, Caveat
+from memorybase.core.caveats import MAX_QUERY_CHARS, Caveat, Redacted
 from memorybase.core.conversation import Report, Source
 from memorybase.core.conversation.history.node_executions import (
     MAX_EXECUTIONS,
@@ -321,6 +321,7 @@ class Repairs(BaseModel):
     """Jobs that update the knowledge bases; empty if no knowledge base holds the message."""
 
     job_ids: list[UUID] = Field(description="The queued jobs.")
+    warnings: Redacted = ()
 
 
 class Regeneration(BaseModel):

@@ -11,12 +11,13 @@ from api.deps import Reader, ServicesDep, keyed_router
 from api.key_limits import Rule, end_user_in, flow_in, known_row, session_in
 from api.operations import operation
 from api.schemas import CONFLICT
-from memorybase.core import ids
+from memorybase.core import caveats, ids
 from memorybase.core.conversation import Limits, context
 from memorybase.core.conversation.context import ContextRequest, RecallOptions, StandingOptions
 from memorybase.core.conversation.session_memory.presets import PRESETS, SessionPreset
 from memorybase.core.conversation.summarizers.llm import checked_name
 from memorybase.core.conversation.view.token_counters import counter_for
+from memorybase.core.screening import counting
 from memorybase.core.search.part_weights import PartWeights
 
 router = keyed_router("context")
@@ -56,7 +57,12 @@ def build_context(body: ContextBody, services: ServicesDep, caller: Reader) -> C
         standing=StandingOptions(**body.standing.model_dump()),
         profile=body.profile,
     )
-    return ContextAnswer(**context.build_context(services, caller.user_id, request).as_dict())
+    with counting() as replaced:
+        view = context.build_context(services, caller.user_id, request)
+    answer = ContextAnswer(**view.as_dict())
+    warnings = (*answer.report.warnings, *caveats.redacted(replaced))
+    answer.report = replace(answer.report, warnings=warnings)
+    return answer
 
 
 def _recall(body: RecallBody) -> RecallOptions:

@@ -55,6 +55,7 @@ from memorybase.core.queries.runs import RunFilter
 from memorybase.core.read_models import runs, sessions
 from memorybase.core.read_models.runs import RunView
 from memorybase.core.read_models.sessions import FlowView
+from memorybase.core.screening import counting
 from memorybase.core.sessions import deletion as session_deletion
 from memorybase.core.sessions import flows
 from memorybase.core.settings import SecretRule
@@ -182,13 +183,14 @@ def capture_run(
     a failed one is reported in its result and fails nothing else."""
     run = _capture_request(body, caller, operation_id(request))
     executions = _executions(body, caller.user_id)
-    result = capture.capture(services, caller.user_id, flow_id, run)
-    answer = CaptureAnswer.model_validate(result)
+    with counting() as replaced:
+        result = capture.capture(services, caller.user_id, flow_id, run)
+        answer = CaptureAnswer.model_validate(result)
+        answer.node_executions = node_executions.report_executions(
+            services, caller.user_id, flow_id, result.session_id, result.run_id, executions
+        )
     answer.warnings = caveats.in_metadata(field for message in run.messages for field in message.undefined)
-    answer.warnings += caveats.redacted(result.replaced)
-    answer.node_executions = node_executions.report_executions(
-        services, caller.user_id, flow_id, result.session_id, result.run_id, executions
-    )
+    answer.warnings += caveats.redacted(replaced)
     # Serialized here, in this thread: FastAPI would validate it again in another thread.
     created = location("flows", flow_id, "runs", result.run_id) if result.created else None
     return _json(answer, 201 if result.created else 200, created)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Self
 from uuid import UUID
 
@@ -28,7 +29,7 @@ from api.schemas import (
     Stored,
     ViewAnswer,
 )
-from memorybase.core import ids
+from memorybase.core import caveats, ids
 from memorybase.core.conversation import Prefixes
 from memorybase.core.conversation.history import node_executions
 from memorybase.core.conversation.history.node_executions import MAX_INDEX, NodeExecutionView
@@ -52,6 +53,7 @@ from memorybase.core.models import NAME_LENGTH
 from memorybase.core.queries import caller_ids
 from memorybase.core.read_models import run_story
 from memorybase.core.read_models.run_story import RunStory
+from memorybase.core.screening import counting
 
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
@@ -235,11 +237,12 @@ def put_node_execution(
     new = node_executions.new_execution(caller.user_id, body.model_dump(), given=execution_id)
     flow_id = ids.flow_id(caller.user_id, body.flow_id)
     run_id = ids.CallerId.of(caller.user_id, "run", body.run_id)
-    view, created = node_executions.put_execution(services, caller.user_id, flow_id, body.session_id, run_id, new)
+    with counting() as replaced:
+        view, created = node_executions.put_execution(services, caller.user_id, flow_id, body.session_id, run_id, new)
     if created:
         response.status_code = 201
         response.headers.update(location("node-executions", view.id))
-    return view
+    return replace(view, warnings=caveats.redacted(replaced))
 
 
 @router.get("/node-executions/{execution_id}")
@@ -296,7 +299,9 @@ def put_run_memory(
             for source in body.sources
         ],
     )
-    return record_given(services, caller.user_id, flow_id, run_id, node_id, given)
+    with counting() as replaced:
+        use = record_given(services, caller.user_id, flow_id, run_id, node_id, given)
+    return replace(use, warnings=caveats.redacted(replaced))
 
 
 @router.get("/flows/{flow_id}/runs/{run_id}/story")

@@ -22,7 +22,7 @@ from api.schemas import (
     SentUuid,
     Until,
 )
-from memorybase.core import ids, messages
+from memorybase.core import caveats, ids, messages
 from memorybase.core.auth.api_keys import Principal
 from memorybase.core.database.paging import Page
 from memorybase.core.ids import CallerId
@@ -33,6 +33,7 @@ from memorybase.core.read_models import ingestion, run_story, sessions
 from memorybase.core.read_models.ingestion import MessageIngestion
 from memorybase.core.read_models.run_story import MessageUse
 from memorybase.core.read_models.sessions import MessageView
+from memorybase.core.screening import counting
 from memorybase.core.sessions import curation, edits, restoring
 from memorybase.core.sessions.curation import BulkAnswer, ChangeView
 from memorybase.core.sessions.edits import DeletionReceipt
@@ -116,7 +117,9 @@ def edit_message(
     flags = {name: given.pop(name) for name in edits.FLAGS if name in given}
     changes = messages.normalise_changes(given)
     found = caller_ids.find(services, message_id, flow_id)
-    return Repairs(job_ids=edits.edit_message(services, caller.user_id, found, changes | flags, attribution))
+    with counting() as replaced:
+        job_ids = edits.edit_message(services, caller.user_id, found, changes | flags, attribution)
+    return Repairs(job_ids=job_ids, warnings=caveats.redacted(replaced))
 
 
 @router.get("/messages/{message_id}/history")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Query
@@ -22,12 +23,13 @@ from api.deps import (
 from api.key_limits import Rule, end_user_in, flow_in, session_in
 from api.operations import operation
 from api.schemas import Moment, SessionChanges, Until
-from memorybase.core import ids, messages
+from memorybase.core import caveats, ids, messages
 from memorybase.core.database.paging import Page
 from memorybase.core.queries.coverage import SearchState
 from memorybase.core.queries.session_lists import SessionFilter, SessionOrder
 from memorybase.core.read_models import sessions
 from memorybase.core.read_models.sessions import SessionView
+from memorybase.core.screening import counting
 from memorybase.core.sessions import edits
 from memorybase.core.sessions.receipts import ErasureReceipt
 
@@ -74,16 +76,18 @@ def update_session(body: SessionChanges, services: ServicesDep, caller: Writer) 
     """Rename a session, replace its metadata, or set when it expires. An id of another session is 409."""
     flow_id = ids.flow_id(caller.user_id, body.flow_id)
     messages.check_json(body.metadata, "metadata")
-    edits.update_session(
-        services,
-        caller.user_id,
-        flow_id,
-        body.session_id,
-        new_session_id=body.new_session_id,
-        metadata=body.metadata,
-        expiry=body.expiry,
-    )
-    return sessions.get_session(services, caller.user_id, flow_id, body.new_session_id or body.session_id)
+    with counting() as replaced:
+        edits.update_session(
+            services,
+            caller.user_id,
+            flow_id,
+            body.session_id,
+            new_session_id=body.new_session_id,
+            metadata=body.metadata,
+            expiry=body.expiry,
+        )
+    session = sessions.get_session(services, caller.user_id, flow_id, body.new_session_id or body.session_id)
+    return replace(session, warnings=caveats.redacted(replaced))
 
 
 @router.delete("/sessions")

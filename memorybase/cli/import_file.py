@@ -65,6 +65,9 @@ class ImportOptions:
     memory: Annotated[str | None, typer.Option(help="The memory base. (default: the flow's)", show_default=False)] = (
         None
     )
+    everything: Annotated[
+        bool, typer.Option("--all", help="Of a repository send also the commits that the flow has.")
+    ] = False
     capture: Annotated[Capture, typer.Option(help="Which messages a new memory base counts.")] = "all"
 
 

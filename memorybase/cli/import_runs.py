@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -65,14 +65,18 @@ def import_runs(name: str, source: str, options: ImportOptions, client: Client |
         text = f"--memory needs --flow: {name} has flows of its own, and each gets a memory base"
         raise errors.InvalidRequest(text, field="--memory", value=options.memory)
     with report_to(options.report) as report:
-        parts = _parts(name, source, options, report)
-        if name == GIT and client is not None:
-            install.prepare_flow(client, _flow_of_commits(options))
+        of_commits = client if name == GIT else None
+        held = [] if of_commits is None or options.everything else _held(of_commits, Path(source), options)
+        parts = _parts(name, source, options, report, held)
+        if of_commits is not None:
+            install.prepare_flow(of_commits, _flow_of_commits(options))
         totals = import_parts(
             parts, report, client, file=options.report, memory=options.memory, capture=options.capture
         )
     if not totals.messages and not report.broken:
-        raise errors.InvalidRequest(_nothing_in(name, source))
+        if not held:
+            raise errors.InvalidRequest(_nothing_in(name, source))
+        typer.echo("0 new: the flow has the commits of this repository; --all sends them again")
     raise_for(report, totals, source)
 
 
@@ -102,13 +106,14 @@ def import_parts(
     return totals
 
 
-def _parts(name: str, source: str, options: ImportOptions, report: Report) -> Iterable[Part]:
+def _parts(name: str, source: str, options: ImportOptions, report: Report, held: Sequence[str]) -> Iterable[Part]:
     if name not in SYSTEMS:
         for option, value in (("--table", options.table), ("--header", options.header)):
             if value:
                 raise errors.InvalidRequest(f"{option} does not apply to {name}", field=option)
         if name == GIT:
-            commits = git.read(Path(source), report, end_user_id=install.stored_config().get("end_user"))
+            end_user_id = install.stored_config().get("end_user")
+            commits = git.read(Path(source), report, end_user_id=end_user_id, without=held)
             return runs_of(commits, flow=_flow_of_commits(options), into_one_flow=True, report=report, check=check)
         # All of it is read before the first run is posted: an error names its line, and nothing was stored.
         path = Path(source)
@@ -123,6 +128,20 @@ def _flow_of_commits(options: ImportOptions) -> str:
     """That of the coding agents of this machine, which recall from it."""
     flow: str = options.flow or install.stored_config().get("flow") or FLOW
     return flow
+
+
+def _held(client: Client, repository: Path, options: ImportOptions) -> list[str]:
+    """The newest commits that the flow has, together with what leads to them."""
+    flow = _flow_of_commits(options)
+
+    def is_held(message_id: str) -> bool:
+        try:
+            message = client.get_message(message_id, flow_id=flow)
+        except client_errors.NotFound:
+            return False
+        return git.SHALLOW not in message.metadata
+
+    return git.newest_held(repository, is_held)
 
 
 def check(message: Json) -> int:

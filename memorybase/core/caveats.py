@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -27,6 +27,10 @@ class Caveat:
     message: Annotated[str, Field(description="For people; may change.")]
 
 
+Redacted = Annotated[
+    Sequence[Caveat],
+    Field(exclude_if=lambda value: not value, description="Secrets that the request replaced; absent without any."),
+]
 OUTPUTS_ONLY = Caveat(
     "outputs_only",
     "This memory base remembers what the flow answers, and nothing that users say. "
@@ -63,7 +67,10 @@ def in_metadata(fields: Iterable[str]) -> list[Caveat]:
 def redacted(counts: Mapping[str, int]) -> list[Caveat]:
     """A warning if secrets were replaced, with their kinds and how many there were of each."""
     kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(counts.items()))
-    text = f"These were replaced and are stored nowhere: {kinds}. PATCH the flow's `secrets` to change that."
+    text = (
+        f"These were replaced and are stored nowhere: {kinds}. The flow's `secrets` decides that, or without it the "
+        "setting MEMORYBASE_SECRETS."
+    )
     return [Caveat("secrets_redacted", text)] if counts else []
 
 

@@ -80,15 +80,19 @@ export async function* partsOf(lines: Iterable<Line> | AsyncIterable<Line>): Asy
   }
 }
 
-type Counts = { [name: string]: number | Counts };
+type Counts = { [name: string]: number | unknown[] | Counts };
 
-/** Two trees of counts, added. */
+/** Two trees of counts and lists, added. */
 export function plus(total: Counts | undefined, counts: Counts): Counts {
-  return Object.fromEntries(
-    Object.entries(counts).map(([name, value]) => {
-      const before = total?.[name];
-      const isCount = typeof value === "number";
-      return [name, isCount ? Number(before ?? 0) + value : plus(before as Counts | undefined, value)];
-    }),
-  );
+  const added = Object.entries(counts).map(([name, value]) => {
+    const before = total?.[name];
+    if (typeof value === "number") {
+      return [name, Number(before ?? 0) + value];
+    }
+    return [
+      name,
+      Array.isArray(value) ? [...((before ?? []) as unknown[]), ...value] : plus(before as Counts | undefined, value),
+    ];
+  });
+  return { ...total, ...(Object.fromEntries(added) as Counts) };
 }

@@ -211,6 +211,8 @@ test("an import is sent in parts of whole lines", async () => {
   assert.deepEqual(large.map((each) => each.before), [0, 1]);
 });
 
-test("counts of parts are added", () => {
+test("counts and lists of parts are added", () => {
   assert.deepEqual(plus(plus(undefined, { a: 1, b: { c: 2 } }), { a: 3, b: { c: 4 } }), { a: 4, b: { c: 6 } });
+  const listed = plus(plus(plus(undefined, { w: ["x"] }), { w: ["y"] }), { a: 1 });
+  assert.deepEqual(listed, { a: 1, w: ["x", "y"] });
 });

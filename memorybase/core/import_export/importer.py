@@ -16,6 +16,7 @@ from uuid import UUID
 from pydantic import Field
 
 from memorybase.core import errors, messages
+from memorybase.core.caveats import Redacted, redacted
 from memorybase.core.extension import OfMessages, of_messages
 from memorybase.core.ids import CallerId
 from memorybase.core.import_export import node_memory
@@ -28,7 +29,7 @@ from memorybase.core.messages import NewMessage
 from memorybase.core.models import NAME_LENGTH
 from memorybase.core.queries import sessions as session_queries
 from memorybase.core.queries.ownership import check_flow
-from memorybase.core.screening import screen
+from memorybase.core.screening import counting, screen
 from memorybase.core.services import Services
 from memorybase.core.sessions import flows as session_flows
 
@@ -67,6 +68,7 @@ class ImportAnswer:
     memory_uses: Annotated[Tally, Field(description="Records of memory use that were new or known.")] = field(
         default_factory=Tally
     )
+    warnings: Redacted = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,22 +113,13 @@ def import_lines(services: Services, user_id: UUID, body: bytes, *, on_conflict:
     readers: _Readers = {"message": partial(_read_message, of_messages(services))}
     readers |= {kind: read for hooks in services.hooks for each in hooks.lines for kind, read in each.read.items()}
     items = [item for number, line in lines if (item := _read_line(readers, user_id, number, line)) is not None]
-    answer = ImportAnswer(lines=len(lines))
     try:
-        for group in _grouped(_joined(items, messages.MAX_MESSAGES)):
-            if (stored := _store_together(services, user_id, group, answer, on_conflict)) is not None:
-                answer = stored
-                continue
-            for item in group:
-                try:
-                    answer = _store(services, user_id, item, answer, on_conflict)
-                except errors.MemorybaseError as error:
-                    error.details |= {"line": item.line, "messages": asdict(answer.messages)}
-                    raise
+        with counting() as replaced:
+            answer = _store_all(services, user_id, items, ImportAnswer(lines=len(lines)), on_conflict)
     finally:
         # Captures above do not wait for the disk, which for small runs takes longer than everything else.
         services.database.wait_for_disk()
-    return answer
+    return replace(answer, warnings=redacted(replaced))
 
 
 def _read_line(readers: _Readers, user_id: UUID, number: int, line: dict[str, Any]) -> _Item | None:
@@ -228,6 +221,22 @@ def _grouped(items: Iterable[_Item]) -> Iterator[list[_Item]]:
         yield group
 
 
+def _store_all(
+    services: Services, user_id: UUID, items: Sequence[_Item], answer: ImportAnswer, on_conflict: OnConflict
+) -> ImportAnswer:
+    for group in _grouped(_joined(items, messages.MAX_MESSAGES)):
+        if (stored := _store_together(services, user_id, group, answer, on_conflict)) is not None:
+            answer = stored
+            continue
+        for item in group:
+            try:
+                answer = _store(services, user_id, item, answer, on_conflict)
+            except errors.MemorybaseError as error:
+                error.details |= {"line": item.line, "messages": asdict(answer.messages)}
+                raise
+    return answer
+
+
 def _store(
     services: Services, user_id: UUID, item: _Item, answer: ImportAnswer, on_conflict: OnConflict
 ) -> ImportAnswer:
@@ -272,7 +281,8 @@ def _store_together(
         durable=False,
     )
     try:
-        result = capture.capture(services, user_id, ref.flow_id, request)
+        with counting():  # of nothing if it is refused
+            result = capture.capture(services, user_id, ref.flow_id, request)
     except errors.CallerError:
         return None
     runs = answer.runs + sum(each.is_run for each in captures)
@@ -304,7 +314,7 @@ def _counted(tally: MessageTally, captured: Sequence[CapturedMessage]) -> Messag
 def _open_session(services: Services, user_id: UUID, item: _Session) -> None:
     """Create the session if it is new. Existing metadata is kept."""
     ref = item.ref
-    metadata, _ = screen(services, user_id, ref.flow_id, item.metadata, f"line {item.line}.metadata")
+    metadata = screen(services, user_id, ref.flow_id, item.metadata, f"line {item.line}.metadata")
     with services.database.transaction() as db:
         check_flow(db, user_id, ref.flow_id)
         session = session_queries.open_session(

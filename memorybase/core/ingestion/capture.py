@@ -5,7 +5,7 @@ Lock order: memory bases (shared), the session, its progress rows by id.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -79,7 +79,6 @@ class CaptureResult:
     created: bool  # False: a replay without new messages
     messages: list[CapturedMessage]
     ingestion: list[IngestionState]
-    replaced: Mapping[str, int]  # by kind: parts of the messages that are not stored as they were sent
 
 
 def capture(services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest) -> CaptureResult:
@@ -109,7 +108,6 @@ class _Post:
     request: CaptureRequest
     runs: list[CallerId | None]
     messages: list[Prepared]
-    replaced: Mapping[str, int]
 
 
 def _prepare(services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest) -> _Post:
@@ -119,7 +117,7 @@ def _prepare(services: Services, user_id: UUID, flow_id: UUID, request: CaptureR
     runs: Sequence[CallerId | None] = request.runs or [of_all] * len(request.messages)
     screened = screen_messages(services, user_id, flow_id, request.messages)
     messages = prepare_all(services, screened, runs)
-    return _Post(user_id, flow_id, request, list(dict.fromkeys(runs)) or [of_all], messages, screened.replaced)
+    return _Post(user_id, flow_id, request, list(dict.fromkeys(runs)) or [of_all], messages)
 
 
 def _attempt(services: Services, post: _Post, caller: Caller) -> CaptureResult:
@@ -170,7 +168,6 @@ def _store(services: Services, post: _Post, caller: Caller, *, look_up_all: bool
         run_is_new or bool(new),
         [_captured(each) for each in placed],
         ingestion,
-        post.replaced,
     )
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntFlag
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from uuid import UUID
 
 import Stemmer
@@ -27,7 +27,7 @@ from memorybase.core.keyword_index.languages import ENGLISH, LANGUAGES, OF_CODE,
 from memorybase.core.keyword_index.scripts import MAX_CHARS, normal
 
 Spoken = Callable[[], Collection[str]]
-REVISION = 6  # of what the analyzers make of a text
+REVISION = 7  # of what the analyzers make of a text
 MAX_TERMS = 1_000  # distinct, per message; longer texts are not conversation, and their first terms name the topic
 MAX_TERM_CHARS = 40
 MAX_COUNT = 255
@@ -90,9 +90,9 @@ class Asked:
     """A question's terms in its language.
 
     `others`: what else stands for a term: stems in other languages that messages may be indexed in, its word without
-    accents, other forms of a number or a date. `weak`: those of all these that are less likely meant. `words`: of the
-    terms. `languages`: of the analyzers, its own first. `names`: the terms that look like names or codes. `is_foreign`:
-    no message of the flow is in its language.
+    accents, other forms of a number or a date, the end of a path. `weak`: those of all these that are less likely
+    meant. `words`: of the terms but for paths. `languages`: of the analyzers, its own first. `names`: the terms that
+    look like names or codes. `is_foreign`: no message of the flow is in its language.
     """
 
     terms: tuple[str, ...]
@@ -171,7 +171,8 @@ class Analyzer:
         folded = self._folded(normal(text))
         words = self.kept(self._words(folded))
         plain = (term.removeprefix(PLAIN) for term in self._plain(folded, words))
-        return {*self.stems([*words, *self._parts(text, folded), *self.names(text)]), *plain}
+        paths = (each for forms in identifiers.paths(text) for each in forms)
+        return {*self.stems([*words, *self._parts(text, folded), *self.names(text)]), *plain, *paths}
 
     def document(self, text: str) -> Document:
         """The message as it is indexed."""
@@ -184,7 +185,8 @@ class Analyzer:
         terms = self.stems(words)
         counts = Counter(terms)
         counted = {term: min(count, MAX_COUNT) for term, count in islice(counts.items(), MAX_TERMS)}
-        for term in self.stems([*self._parts(text, folded), *self._names(text)]):
+        paths = (each for forms in identifiers.paths(text) for each in forms)
+        for term in chain(self.stems([*self._parts(text, folded), *self._names(text)]), paths):
             if len(counted) < MAX_TERMS:
                 counted.setdefault(term, 1)
         for term, count in self._plain(folded, words).items():
@@ -405,14 +407,15 @@ def _asked(
         others.setdefault(stem, {}).update({term: None for term in also if term != stem})
     alternatives = {stem: tuple(also) for stem, also in others.items() if also}
     names = _names_in(text)
+    paths = {path: ends for path, *ends in identifiers.paths(text)}
     return Asked(
-        terms=tuple(others),
-        others=alternatives,
+        terms=(*others, *paths),
+        others=alternatives | {path: tuple(ends) for path, ends in paths.items() if ends},
         language=languages[0],
-        weak=frozenset(weak),
+        weak=frozenset(weak.union(*paths.values())),
         words=dict(zip(stems, words, strict=True)),
         languages=languages,
-        names=frozenset(stem for word, stem in zip(words, stems, strict=True) if word in names),
+        names=frozenset(stem for word, stem in zip(words, stems, strict=True) if word in names).union(paths),
     )
 
 

@@ -13,6 +13,7 @@ from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.core import errors
+from memorybase.core.caveats import Redacted
 from memorybase.core.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.core.described import (
     FLOW_SECRETS,
@@ -103,6 +104,7 @@ class SessionView:
             description="When everything that was captured until then is deleted; null: only by the rule of its flow."
         ),
     ]
+    warnings: Redacted = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +291,7 @@ def _session(row: AnyRow) -> SessionView:
         title=session_title(session, row.question),
         state=RANKED[row.state],
         metadata=session.meta,
+        warnings=(),
     )
 
 

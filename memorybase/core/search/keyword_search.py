@@ -298,7 +298,7 @@ def _keys(
         keys[text] = {key: WEAK if key in weak else 1.0 for key in analyzer.term_keys(flow_id, text, asked)}
     counts = _message_counts(db, [key for of_term in keys.values() for key in of_term])
     unknown = [text for text, of_term in keys.items() if not any(counts[key] for key in of_term)]
-    for text in unknown[:MISSPELLED]:
+    for text in [text for text in unknown if text in asked.words][:MISSPELLED]:
         if near := misspelled.meant(db, flow_id, asked.words[text], asked.languages):
             keys[text] = dict.fromkeys(near, MEANT)
             meant[text] = tuple(dict.fromkeys(near.values()))

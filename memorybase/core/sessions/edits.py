@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 from uuid import UUID
@@ -120,7 +120,8 @@ def edit_message(
     with services.database.reading() as db:
         found = messages.fetch_message(db, user_id, message_id)
     if found is not None:
-        edited, _ = screen(services, user_id, found.flow_id, edited)
+        edited = screen(services, user_id, found.flow_id, edited)
+        attribution = screened(services, user_id, found.flow_id, attribution)
     with services.database.transaction() as db:
         bases, session, message = _locked_message(db, user_id, message_id)
         now = clock.now(db)
@@ -133,6 +134,13 @@ def edit_message(
                 kind = FLAGS[name][not value]
                 message_changes.record(db, session, message, kind, attribution, now)
         return _ids(scheduled)
+
+
+def screened(services: Services, user_id: UUID, flow_id: UUID, attribution: Attribution) -> Attribution:
+    """It with the reason as the flow may store it. Raises InvalidRequest for what the flow refuses."""
+    if attribution.reason is None:
+        return attribution
+    return replace(attribution, reason=screen(services, user_id, flow_id, attribution.reason, "reason"))
 
 
 def redact_message(
@@ -166,6 +174,10 @@ def delete_message(
     While `deleted_retention_days` has not passed, `restoring.restore_message` stores it again.
     """
     restorable_for = timedelta(days=services.settings.deleted_retention_days)
+    with services.database.reading() as db:
+        found = messages.fetch_message(db, user_id, message_id)
+    if found is not None:
+        attribution = screened(services, user_id, found.flow_id, attribution)
     with services.database.transaction() as db:
         bases, session, message = _locked_message(db, user_id, message_id)
         deletions.check(db, services, user_id, OfSession(session))
@@ -261,7 +273,7 @@ def update_session(
     if new_session_id is not None:
         renaming.finish(services, flow_id, session_id)
     if metadata is not None:
-        metadata, _ = screen(services, user_id, flow_id, metadata, "metadata")
+        metadata = screen(services, user_id, flow_id, metadata, "metadata")
     with services.database.transaction() as db:
         if new_session_id is not None:
             memory_bases.share_bases_of_flow(db, flow_id)

@@ -52,7 +52,7 @@ from memorybase.core.queries.sessions import SessionRow
 from memorybase.core.read_models.views import view_of
 from memorybase.core.services import Services
 from memorybase.core.sessions import relinking
-from memorybase.core.sessions.edits import RemovedFrom
+from memorybase.core.sessions.edits import RemovedFrom, screened
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +124,11 @@ def restore_message(
     Raises NotFound after `deleted_retention_days` or if the message has expired, MessageConflict if a message with its
     id was captured since, QuotaFull.
     """
+    if attribution.reason is not None:
+        with services.database.reading() as db:
+            kept = restorable_messages.fetch(db, user_id, message_id, None, _restorable_since(db, services))
+        if kept is not None:
+            attribution = screened(services, user_id, kept.flow_id, attribution)
     return charged(services, user_id, lambda caller: _restore(services, user_id, message_id, attribution, caller))
 
 

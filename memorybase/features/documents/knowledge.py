@@ -173,7 +173,7 @@ def add_documents(services: Services, user_id: UUID, name: str, new: Sequence[Ne
 def _screened(services: Services, user_id: UUID, new: Sequence[NewDocument]) -> list[NewDocument]:
     """The documents as they may be stored. A knowledge base has no flow: the installation's setting holds."""
     given = [{"text": each.text, "metadata": each.metadata} for each in new]
-    screened, _ = screen(services, user_id, None, given, "documents")
+    screened = screen(services, user_id, None, given, "documents")
     return [replace(document, **stored) for document, stored in zip(new, screened, strict=True)]
 
 

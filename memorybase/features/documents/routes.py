@@ -15,8 +15,11 @@ from api.locations import location
 from api.operations import operation
 from api.schemas import CONFLICT, QUERY_BOUND, Body, ModelName, Name
 from api.search_schemas import MinScore
+from memorybase.core import caveats
+from memorybase.core.caveats import Redacted
 from memorybase.core.database.paging import Page
 from memorybase.core.models import ID_LENGTH
+from memorybase.core.screening import counting
 from memorybase.core.vectors.search import MAX_FILTER_KEYS, MAX_TOP_K
 from memorybase.features.documents import knowledge
 from memorybase.features.documents.documents import MAX_DOCUMENT_CHARS, MAX_DOCUMENTS, DocumentResult, NewDocument
@@ -74,6 +77,7 @@ class DocumentsAnswer(BaseModel):
     """The result of each document, in order."""
 
     documents: list[DocumentResult] = Field(description="The result of each document, in order.")
+    warnings: Redacted = ()
 
 
 router = keyed_router("knowledge bases")
@@ -129,7 +133,9 @@ def delete_knowledge_base(name: Named, services: ServicesDep, caller: Writer) ->
 def add_documents(name: Named, body: DocumentsBody, services: ServicesDep, caller: Writer) -> DocumentsAnswer:
     """Add documents and make them searchable. Returns one result per document, in order. A repeat changes nothing."""
     new = [NewDocument(text=each.text, id=each.id, metadata=each.metadata) for each in body.documents]
-    return DocumentsAnswer(documents=knowledge.add_documents(services, caller.user_id, name, new))
+    with counting() as replaced:
+        results = knowledge.add_documents(services, caller.user_id, name, new)
+    return DocumentsAnswer(documents=results, warnings=caveats.redacted(replaced))
 
 
 @router.post("/knowledge-bases/{name}/rebuild", responses=CONFLICT)

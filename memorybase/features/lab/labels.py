@@ -13,8 +13,10 @@ from typing import Annotated, Any
 from uuid import UUID, uuid4
 
 from pydantic import Field
+from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.core import errors
+from memorybase.core.caveats import Redacted
 from memorybase.core.database import clock, engine
 from memorybase.core.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.core.described import FlowId, Id, MessageId
@@ -24,6 +26,7 @@ from memorybase.core.models import Message
 from memorybase.core.queries import caller_ids
 from memorybase.core.queries.ownership import check_flow, not_found, require, require_memory_base
 from memorybase.core.read_models.views import view_of
+from memorybase.core.screening import comparable, screen
 from memorybase.core.services import Services
 from memorybase.core.validation import check_text
 from memorybase.core.vectors.search import cut_query
@@ -70,6 +73,7 @@ class LabelView:
     right: Annotated[bool, Field(description="Whether the message answers the question.")]
     marked_by: Annotated[str | None, Field(description="The name of the API key; null if it was deleted.")]
     marked_at: Annotated[datetime, Field(description="When it was marked.")]
+    warnings: Redacted = ()
 
 
 def mark(services: Services, user_id: UUID, key_id: UUID | None, wanted: Mark) -> LabelView:
@@ -79,20 +83,23 @@ def mark(services: Services, user_id: UUID, key_id: UUID | None, wanted: Mark) -
     """
     wanted = replace(wanted, query=cut_query(wanted.query))
     _check(wanted)
+    with services.database.reading() as db:
+        flow_id = _message(db, wanted).flow_id
+    asked = comparable(services, wanted.query)
+    stored = screen(services, user_id, flow_id, {"query": wanted.query, "settings": dict(wanted.settings or {})})
     with services.database.transaction() as db:
-        message_id = caller_ids.locate(db, wanted.message_id, wanted.flow_id)
-        message = require(db.get(Message, message_id), "message", message_id)  # it may be deleted meanwhile
+        message = _message(db, wanted)
         values = {
             "id": uuid4(),
             "user_id": user_id,
             "flow_id": message.flow_id,
             "message_id": message.id,
             "message_version": message.version,
-            "question_key": question_key(message.flow_id, wanted.query, wanted.session_id, wanted.end_user_id),
-            "question": wanted.query,
+            "question_key": question_key(message.flow_id, asked, wanted.session_id, wanted.end_user_id),
+            "question": stored["query"],
             "session_id": wanted.session_id,
             "end_user_id": wanted.end_user_id,
-            "settings": dict(wanted.settings or {}),
+            "settings": stored["settings"],
             "right": wanted.right,
             "marked_by": key_id,
         }
@@ -104,8 +111,13 @@ def mark(services: Services, user_id: UUID, key_id: UUID | None, wanted: Mark) -
         return _view(row)
 
 
+def _message(db: OrmSession, wanted: Mark) -> Message:
+    message_id = caller_ids.locate(db, wanted.message_id, wanted.flow_id)
+    return require(db.get(Message, message_id), "message", message_id)  # it may be deleted meanwhile
+
+
 def question_key(flow_id: UUID, query: str, session_id: str | None, end_user_id: str | None) -> bytes:
-    """The key that all labels of one question share."""
+    """The key that all labels of one question share, which is asked without its secrets."""
     return hashlib.sha256(json.dumps([str(flow_id), query, session_id, end_user_id]).encode()).digest()
 
 
@@ -130,7 +142,8 @@ def marks_of(
     end_user_id: str | None = None,
 ) -> dict[UUID, tuple[UUID, bool]]:
     """By message: its label for this question, and whether it says right."""
-    keys = [question_key(flow_id, query, session_id, end_user_id) for flow_id in flow_ids]
+    asked = comparable(services, query)
+    keys = [question_key(flow_id, asked, session_id, end_user_id) for flow_id in flow_ids]
     with services.database.reading() as db:
         return queries.marks(db, user_id, keys, message_ids)
 
@@ -198,4 +211,5 @@ def _view(row: AnyRow) -> LabelView:
         current_version=row.version,
         query=label.question,
         marked_by=row.key_name,
+        warnings=(),
     )

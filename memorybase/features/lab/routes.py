@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import Path, Query, Response
@@ -13,9 +14,10 @@ from api.extension import Routes
 from api.key_limits import FLOW_IN_QUERY, Asked, Rule, flow_in, memory_base_in
 from api.operations import operation
 from api.schemas import QUERY_BOUND, Body, Identifier, SentUuid, Stored
-from memorybase.core import ids
+from memorybase.core import caveats, ids
 from memorybase.core.calls import Effect
 from memorybase.core.database.paging import Page
+from memorybase.core.screening import counting
 from memorybase.features.lab import labels, queries
 from memorybase.features.lab.labels import LabelView, Mark
 
@@ -66,7 +68,9 @@ def mark_result(body: LabelBody, services: ServicesDep, caller: Writer) -> Label
         end_user_id=body.end_user_id,
         settings=body.settings,
     )
-    return labels.mark(services, caller.user_id, caller.key_id, wanted)
+    with counting() as replaced:
+        label = labels.mark(services, caller.user_id, caller.key_id, wanted)
+    return replace(label, warnings=caveats.redacted(replaced))
 
 
 @router.get("/labels")

@@ -16,6 +16,7 @@ from memorybase.core.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.core.described import Id
 from memorybase.core.queries.ownership import check_flow, not_found, require_session
 from memorybase.core.read_models.views import view_of
+from memorybase.core.screening import screen
 from memorybase.core.services import Services
 from memorybase.core.telemetry import get_logger
 from memorybase.features.retention.models import LegalHold
@@ -57,6 +58,7 @@ def place_hold(
         raise errors.InvalidRequest("Pass either flow_id or end_user_id", field="flow_id")
     if session_id is not None and flow_id is None:
         raise errors.InvalidRequest("session_id requires flow_id", field="session_id")
+    reason = screen(services, user_id, flow_id, reason, "reason")
     with services.database.transaction() as db:
         session_uuid = _found(db, user_id, flow_id, session_id)
         hold = LegalHold(

@@ -52,11 +52,11 @@ PLACES: dict[str, Place] = {
     "messages": Place(
         Message, (Message.id,), ("content", "tool_calls", "name", "sender_name", "files", "meta"), "messages"
     ),
-    "former_versions": Place(MessageChange, (MessageChange.id,), ("former",), "message_changes"),
+    "former_versions": Place(MessageChange, (MessageChange.id,), ("former", "reason"), "message_changes"),
     "deleted_messages": Place(
         RestorableMessage,
         (RestorableMessage.flow_id, RestorableMessage.message_id),
-        ("message",),
+        ("message", "reason"),
         "restorable_messages",
     ),
     "node_executions": Place(NodeExecution, (NodeExecution.id,), ("outputs", "few_shots"), "node_executions"),

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.core import deletions, errors, messages
 from memorybase.core.callers import Caller, charge_messages, charged
+from memorybase.core.caveats import Redacted
 from memorybase.core.conversation.view.files import FileRef
 from memorybase.core.conversation.view.records import Record, call_ids
 from memorybase.core.conversation.view.token_counters import counter_for
@@ -69,6 +70,7 @@ class Posted:
     messages: Annotated[list[PostedMessage], Field(description="The result for each message, in order.")]
     trimmed: Annotated[int, Field(description="Number of messages of the log that a view now leaves out.")]
     tokens: Annotated[int, Field(description="Tokens of a view of the chat now.")]
+    warnings: Redacted = ()
 
 
 @dataclass(frozen=True, slots=True)

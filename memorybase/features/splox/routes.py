@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import Query, Request, Response
@@ -17,11 +18,12 @@ from api.key_limits import FLOW_IN_PATH, Rule, chat_in, end_user_in, flow_in, kn
 from api.locations import location
 from api.operations import operation
 from api.schemas import CONFLICT, Body, GivenChat, Identifier, ModelName, SentMessages, Stored, ViewAnswer
-from memorybase.core import ids
+from memorybase.core import caveats, ids
 from memorybase.core.auth.api_keys import Principal
 from memorybase.core.calls import Effect
 from memorybase.core.conversation.view.rendering import Align, Format
 from memorybase.core.database.paging import MAX_SIZE, MAX_SKIP, Page
+from memorybase.core.screening import counting
 from memorybase.features.splox import lines, memories, message_log, summaries, views
 from memorybase.features.splox.config import MAX_MESSAGES, ChatMemoryConfig
 from memorybase.features.splox.memories import ChatMemoryView, ChatSelector, ChatView, MemoryKey
@@ -199,16 +201,23 @@ def post_chat_messages(
     key = MemoryKey(caller.user_id, flow_id, node_id)
     who = ChatSelector(body.chat_id, body.variables)
     run_id = _run(caller, body.run_id)
-    posted = message_log.post_messages(
-        services, key, who, body.messages, run_id=run_id, end_user_id=body.end_user_id, ids_from=operation_id(request)
-    )
+    with counting() as replaced:
+        posted = message_log.post_messages(
+            services,
+            key,
+            who,
+            body.messages,
+            run_id=run_id,
+            end_user_id=body.end_user_id,
+            ids_from=operation_id(request),
+        )
     summaries.request_if_due(services, key, posted.chat_id)
     if any(message.created for message in posted.messages):
         messages = location("flows", flow_id, "chat-memories", node_id, "messages", chat_id=posted.chat_id)
         response.headers.update(messages)
     else:
         response.status_code = 200
-    return posted
+    return replace(posted, warnings=caveats.redacted(replaced))
 
 
 @router.get(f"{MEMORY}/messages")

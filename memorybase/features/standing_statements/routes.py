@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Path, Query, Response
@@ -12,6 +13,8 @@ from api.extension import Routes
 from api.key_limits import Asked, Rule, end_user_in, flow_in, own_end_user, session_in
 from api.operations import operation
 from api.schemas import Body, Identifier, SentUuid, Stored
+from memorybase.core import caveats
+from memorybase.core.screening import counting
 from memorybase.features.standing_statements import profile, statements
 from memorybase.features.standing_statements.finder import MAX_CHARS
 from memorybase.features.standing_statements.profile import MAX_ITEMS, ProfileView
@@ -68,7 +71,9 @@ def edit_standing_statement(
     statement_id: StatementId, body: StandingStatementChanges, services: ServicesDep, caller: Writer
 ) -> StandingStatementView:
     """Put a person's own words in the place of what was found. The message stays as it is."""
-    return statements.edit_statement(services, caller.user_id, statement_id, body.text, by=caller.name)
+    with counting() as replaced:
+        edited = statements.edit_statement(services, caller.user_id, statement_id, body.text, by=caller.name)
+    return replace(edited, warnings=caveats.redacted(replaced))
 
 
 @router.delete("/standing-statements/{statement_id}", status_code=204, tags=[TAG])

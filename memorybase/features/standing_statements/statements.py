@@ -13,12 +13,14 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.core import errors
 from memorybase.core.auth.limits import KeyLimits
+from memorybase.core.caveats import Redacted
 from memorybase.core.database import clock
 from memorybase.core.keyword_index.analyzer import analyzer
 from memorybase.core.models import Session
 from memorybase.core.queries import sessions
 from memorybase.core.queries.ownership import check_flow, not_found, require_session
 from memorybase.core.read_models.views import view_of
+from memorybase.core.screening import screen
 from memorybase.core.services import Services
 from memorybase.core.validation import check_text
 from memorybase.features.standing_statements.finder import MAX_CHARS, is_conditional
@@ -63,6 +65,7 @@ class StandingStatementView:
         str | None, Field(description="The name of the API key that changed it last; null if nobody did.")
     ]
     changed_at: Annotated[datetime | None, Field(description="When it was changed last; null if never.")]
+    warnings: Redacted = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +145,10 @@ def edit_statement(
                 value=len(text),
                 limit=MAX_CHARS,
             )
+        with services.database.reading() as db:
+            owner_now = rows.owner_of(db, user_id, statement_id)
+        if owner_now is not None:
+            text = screen(services, user_id, owner_now.flow_id, text, "text")
     with services.database.transaction() as db:
         statement = _lock(db, user_id, statement_id)
         statement.edited = text
@@ -232,4 +239,5 @@ def _view(said: Sequence[Said], index: int, held: Replacements) -> StandingState
         own_words=each.edited is not None,
         state=state,
         replaced_by=None if later is None else said[later].id,
+        warnings=(),
     )

@@ -7,6 +7,7 @@ import ssl
 import stat
 import sys
 from datetime import UTC, datetime
+from functools import reduce
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -17,7 +18,7 @@ from harness.rows import each_row
 from memorybase_client import Client, errors, local_stack, models
 from memorybase_client._calls import Call, connection_of, encoded, error_of, json_of, pause_before_retry, segment
 from memorybase_client._ids import with_message_ids, with_run_id
-from memorybase_client._lines import PART_LINES, Events, Lines, parts_of
+from memorybase_client._lines import PART_LINES, Events, Lines, parts_of, plus
 from memorybase_client.local_stack import LocalStack
 
 
@@ -255,6 +256,11 @@ def test_an_import_is_sent_in_parts_of_whole_lines() -> None:
     assert [before for before, _ in parts] == [0, PART_LINES]
     assert b"".join(part for _, part in parts).count(b"\n") == PART_LINES + 1
     assert [before for before, _ in parts_of(["x" * 600_000, "y" * 600_000, "z"])] == [0, 1]
+
+
+def test_counts_and_lists_of_parts_are_added() -> None:
+    parts = ({"a": 1}, {"a": 1, "b": {"c": 2}, "w": ["x"]}, {"a": 1, "w": ["y"]}, {"b": {"c": 3}})
+    assert reduce(plus, parts, None) == {"a": 3, "b": {"c": 5}, "w": ["x", "y"]}
 
 
 @each_row(

@@ -117,3 +117,28 @@ def test_a_long_text_is_analyzed_up_to_a_bound_before_and_after_normalization() 
     assert ENGLISH.document("tea " + " " * MAX_CHARS + "cake").counts == {"tea": 1}
     assert len(scripts.normal("\ufdfa" * MAX_CHARS)) == MAX_CHARS  # one character becomes eighteen
     assert len(scripts.normal("a" + "\u0315\u0300" * 1_000)) <= 2 * scripts.MAX_MARKS  # sorting them is quadratic
+
+
+@each_row(
+    ("text", "found"),
+    [
+        ("Files: core/Queue/run.py, README.md.", {"core/queue/run.py", "queue/run.py", "run.py", "readme.md"}),
+        ("\u8bf7\u6539worker/queue.py\u5427", {"worker/queue.py", "queue.py"}),
+        ("see ./src/App.test.tsx:12", {"src/app.test.tsx", "app.test.tsx"}),
+        ("e.g. at 5 p.m. and/or 3.5kg on 12/05/2024 ... v1.2.3", set()),
+    ],
+)
+def test_a_path_is_one_term_and_so_are_its_ends(text: str, found: set[str]) -> None:
+    for language in ("english", "detect"):
+        assert {term for term in analyzer(language).document(text).counts if "." in term} == found
+        assert {term for term in analyzer(language).found_by(text) if "." in term} == found
+
+
+def test_a_question_asks_for_a_path_and_less_for_its_ends() -> None:
+    asked = analyzer("detect").asked("when did we change core/worker/queue.py?")
+
+    assert asked.terms == ("chang", "core", "worker", "queue", "py", "core/worker/queue.py")
+    assert asked.others["core/worker/queue.py"] == ("worker/queue.py", "queue.py")
+    assert asked.weak == {"worker/queue.py", "queue.py"}
+    assert asked.names == {"core/worker/queue.py"}
+    assert "core/worker/queue.py" not in asked.words  # so that no near word is looked for

@@ -85,10 +85,11 @@ def _raw(line: Line) -> bytes:
 
 
 def plus(total: Any, counts: Any) -> Any:
-    """Two trees of counts, added."""
+    """Two trees of counts and lists, added."""
     if isinstance(counts, dict):
-        return {name: plus(total.get(name) if total else None, value) for name, value in counts.items()}
-    return (total or 0) + counts
+        total = total or {}
+        return total | {name: plus(total.get(name), value) for name, value in counts.items()}
+    return counts if total is None else total + counts
 
 
 def loaded(line: bytes) -> dict[str, Any]:

@@ -867,6 +867,8 @@ class DocumentsAnswer(Answer):
 
     documents: list[DocumentResult]
     """The result of each document, in order."""
+    warnings: list[Caveat] = Field(default_factory=list)
+    """Secrets that the request replaced; absent without any."""
 
 
 class EndUserDetails(Answer):
@@ -1380,6 +1382,8 @@ class ImportAnswer(Answer):
     """Node executions that were new or known."""
     memory_uses: Tally | None = None
     """Records of memory use that were new or known."""
+    warnings: list[Caveat] = Field(default_factory=list)
+    """Secrets that the request replaced; absent without any."""
 
 
 class Ingestion(Answer):
@@ -1636,6 +1640,8 @@ class LabelView(Answer):
     """The name of the API key; null if it was deleted."""
     marked_at: datetime
     """When it was marked."""
+    warnings: list[Caveat] = Field(default_factory=list)
+    """Secrets that the request replaced; absent without any."""
 
 
 class LangChainData(TypedDict):
@@ -2189,6 +2195,8 @@ class NodeExecutionView(Answer):
     """When it was created."""
     updated_at: datetime
     """When it last changed."""
+    warnings: list[Caveat] = Field(default_factory=list)
+    """Secrets that the request replaced; absent without any."""
 
 
 class NodeStory(Answer):
@@ -2221,6 +2229,8 @@ class NodeUse(Answer):
     """What was looked for in the memory bases; null if nothing was. Text deleted since reads `[deleted]`."""
     at: datetime
     """When the memory was read."""
+    warnings: list[Caveat] = Field(default_factory=list)
+    """Secrets that the request replaced; absent without any."""
 
 
 class OpenAIMessage(TypedDict):
@@ -2382,6 +2392,8 @@ class Posted(Answer):
     """Number of messages of the log that a view now leaves out."""
     tokens: int
     """Tokens of a view of the chat now."""
+    warnings: list[Caveat] = Field(default_factory=list)
+    """Secrets that the request replaced; absent without any."""
 
 
 class PostedMessage(Answer):
@@ -2643,6 +2655,8 @@ class Repairs(Answer):
 
     job_ids: list[UUID]
     """The queued jobs."""
+    warnings: list[Caveat] = Field(default_factory=list)
+    """Secrets that the request replaced; absent without any."""
 
 
 class Replayed(Answer):
@@ -3038,6 +3052,8 @@ class SessionView(Answer):
     """When a message was last captured."""
     expires_at: datetime | None = None
     """When everything that was captured until then is deleted; null: only by the rule of its flow."""
+    warnings: list[Caveat] = Field(default_factory=list)
+    """Secrets that the request replaced; absent without any."""
 
 
 class ShownPair(Answer):
@@ -3183,6 +3199,8 @@ class StandingStatementView(Answer):
     """The name of the API key that changed it last; null if nobody did."""
     changed_at: datetime | None = None
     """When it was changed last; null if never."""
+    warnings: list[Caveat] = Field(default_factory=list)
+    """Secrets that the request replaced; absent without any."""
 
 
 class StandingUse(Answer):

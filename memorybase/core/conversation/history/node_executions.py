@@ -12,6 +12,7 @@ from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.core import deletions, errors, messages
+from memorybase.core.caveats import Redacted
 from memorybase.core.database import clock
 from memorybase.core.deletions import OfSession
 from memorybase.core.described import CreatedAt, ExternalId, FlowId, Id, NodeId, RunId, SessionId, UpdatedAt
@@ -59,6 +60,7 @@ class NodeExecutionView:
     few_shots: Annotated[list[Any], Field(description="Messages that the node's template puts before its context.")]
     created_at: CreatedAt
     updated_at: UpdatedAt
+    warnings: Redacted = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ def put_execution(
     another user's flow, RunConflict for a run of another session."""
     run_id = CallerId.of(user_id, "run", run_id) if isinstance(run_id, UUID) else run_id
     given = {"outputs": new.outputs, "few_shots": new.few_shots}
-    screened, _ = screen(services, user_id, flow_id, given)
+    screened = screen(services, user_id, flow_id, given)
     new = replace(new, **screened)
     try:
         return _put(services, user_id, flow_id, session_id, run_id, new, past)
@@ -255,4 +257,5 @@ def _with_text_parts(raw: Any) -> Any:
 
 
 def _view(row: NodeExecution) -> NodeExecutionView:
-    return NodeExecutionView(**{name: getattr(row, name) for name in NodeExecutionView.__dataclass_fields__})
+    stored = NodeExecutionView.__dataclass_fields__.keys() - {"warnings"}
+    return NodeExecutionView(**{name: getattr(row, name) for name in stored})

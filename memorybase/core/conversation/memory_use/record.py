@@ -13,6 +13,7 @@ from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.core import deletions, errors
+from memorybase.core.caveats import Redacted
 from memorybase.core.conversation.memory_use.provenance import ViewOrigin, deleted_sources
 from memorybase.core.conversation.view.build import View
 from memorybase.core.database import clock
@@ -52,6 +53,7 @@ class NodeUse:
         ),
     ]
     at: Annotated[datetime, Field(description="When the memory was read.")]
+    warnings: Redacted = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def record_use(services: Services, user_id: UUID, flow_id: UUID, use: NewUse, *,
     stays. Raises NotFound for another user's flow, Held if that is not enough: it `must_replace` another one.
     """
     shown, origin = use.view.as_dict(), use.origin
-    query, _ = screen(services, user_id, flow_id, use.query, "query")
+    query = screen(services, user_id, flow_id, use.query, "query")
     given = use.run_id if isinstance(use.run_id, CallerId) else CallerId.of(user_id, "run", use.run_id)
     with services.database.transaction() as db:
         check_flow(db, user_id, flow_id)
@@ -155,7 +157,7 @@ def import_use(services: Services, user_id: UUID, flow_id: UUID, past: PastUse) 
 
     Summaries are not imported, so their text is redacted, as is what was deleted here. Raises NotFound.
     """
-    screened, _ = screen(services, user_id, flow_id, {"messages": past.messages, "query": past.query})
+    screened = screen(services, user_id, flow_id, {"messages": past.messages, "query": past.query})
     past = replace(past, **screened)
     values = {"flow_id": flow_id, **asdict(past)}
     ids = memory_uses.ids_in(past.sources)

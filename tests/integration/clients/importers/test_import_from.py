@@ -536,11 +536,13 @@ class TestCommits:
         second = run("--from", "git")
         repository.commit("Retry late ones", "worker/retries.py")
         third = run("--from", "git")
+        whole = run("--from", "git", "--all")
 
         assert first.output.splitlines()[0] == "1 flow, 1 session, 1 run, 41 messages: 41 new, 0 already there"
-        assert second.output.splitlines()[0].endswith("0 new, 41 already there")
-        assert third.output.splitlines()[0].endswith("1 new, 41 already there")
-        assert first.exit_code == second.exit_code == third.exit_code == 0
+        assert second.output.startswith("0 new: the flow has the commits of this repository")
+        assert third.output.splitlines()[0] == "1 flow, 1 session, 1 run, 1 message: 1 new, 0 already there"
+        assert whole.output.splitlines()[0].endswith("0 new, 42 already there")
+        assert first.exit_code == second.exit_code == third.exit_code == whole.exit_code == 0
         for question, text in (
             ("when did we change worker/queue.py", "Notify once a batch"),
             ("worker/retries.py", "Retry late ones"),

@@ -12,6 +12,12 @@ from harness.secret_texts import OTHER, TEXT, TOKEN, everything, mark, post
 CALL = {"id": "c1", "type": "function", "function": {"name": "sh", "arguments": json.dumps({"cmd": f"T={TOKEN}"})}}
 
 
+def replaced(answer: Any) -> str:
+    """The kinds and numbers that the answer tells."""
+    (text,) = [each["message"] for each in answer["warnings"] if each["code"] == "secrets_redacted"]
+    return str(text).partition("nowhere: ")[2].partition(". ")[0]
+
+
 def test_a_captured_secret_is_stored_nowhere(api: Api) -> None:
     api.memory(capture="all")
     messages = [
@@ -87,7 +93,9 @@ def test_secrets_are_counted_by_kind(api: Api) -> None:
 def test_an_edit_is_redacted(api: Api) -> None:
     message = post(api, "before")["messages"][0]["id"]
 
-    api.patch(f"/messages/{message}", {"content": TEXT, "metadata": {"note": TOKEN}})
+    edit = {"content": TEXT, "metadata": {"note": TOKEN}, "reason": f"was {TOKEN}"}
+    assert replaced(api.patch(f"/messages/{message}", edit)) == "github-token (3)"
+    assert "warnings" not in api.patch(f"/messages/{message}", {"muted": True})
 
     assert TOKEN not in everything(api)
     assert api.get(f"/messages/{message}")["content"] == TEXT.replace(TOKEN, mark(api))
@@ -95,13 +103,16 @@ def test_an_edit_is_redacted(api: Api) -> None:
 
 def test_session_metadata_is_redacted(api: Api) -> None:
     post(api, "before")
-    api.patch("/sessions", {"flow_id": "support", "session_id": "s1", "metadata": {"note": TOKEN}})
+    changed = api.patch("/sessions", {"flow_id": "support", "session_id": "s1", "metadata": {"note": TOKEN}})
+    assert replaced(changed) == "github-token (1)"
+    assert "warnings" not in api.get("/sessions", flow_id="support")["items"][0]
     assert TOKEN not in everything(api)
 
 
 def test_node_executions_and_what_models_were_given_are_redacted(api: Api) -> None:
     execution = {"node_id": "n", "status": "succeeded", "outputs": {"text": TEXT, "context": []}}
     run = post(api, "fine", run_id="r1", node_executions=[execution])
+    assert replaced(run) == "github-token (1)"
     assert mark(api) in everything(api)
     given = {
         "session_id": "s1",
@@ -109,7 +120,8 @@ def test_node_executions_and_what_models_were_given_are_redacted(api: Api) -> No
         "messages": [{"role": "user", "content": TEXT}],
         "sources": [{"kind": "history", "message_ids": []}],
     }
-    api.call("PUT", f"/flows/support/runs/{run['run_id']}/memory/n", json=given, expect=(200, 201))
+    use = api.call("PUT", f"/flows/support/runs/{run['run_id']}/memory/n", json=given, expect=(200, 201)).json()
+    assert replaced(use) == "github-token (2)"
     asked = {
         "flow_id": "support",
         "session_id": "s1",
@@ -118,7 +130,7 @@ def test_node_executions_and_what_models_were_given_are_redacted(api: Api) -> No
         "run_id": "r1",
         "node_id": "m",
     }
-    api.post("/context", asked)
+    assert replaced(api.post("/context", asked)["report"]) == "github-token (1)"
 
     assert everything(api).count(mark(api)) >= 4
     assert TOKEN not in everything(api)
@@ -146,10 +158,23 @@ def test_imported_lines_are_redacted(api: Api) -> None:
     ]
     body = "\n".join(json.dumps(line) for line in lines)
     for _ in range(2):
-        api.call("POST", "/import", content=body, headers={"content-type": "application/x-ndjson"})
+        answer = api.call("POST", "/import", content=body, headers={"content-type": "application/x-ndjson"}).json()
+        assert replaced(answer) == "github-token (2)"
 
     assert TOKEN not in everything(api)
     assert api.get("/messages", flow_id="support")["items"][0]["content"] == TEXT.replace(TOKEN, mark(api))
+
+
+def test_runs_that_are_tried_again_one_by_one_count_once(api: Api) -> None:
+    where = {"flow_id": api.flow(), "session_id": "s1", "type": "message", "role": "user"}
+    post(api, "taken", messages=[{"id": "m2", "role": "user", "content": "taken"}])
+    lines = [where | {"run_id": f"r{number}", "id": f"m{number}", "content": TEXT} for number in (1, 2)]
+    body = "\n".join(json.dumps(line) for line in lines)
+
+    answer = api.call("POST", "/import", content=body, params={"on_conflict": "keep"}).json()
+    assert replaced(answer) == "github-token (2)"
+    error = api.call("POST", "/import", content=body, expect=409).json()["error"]
+    assert error["details"]["messages"]["known"] == 1
 
 
 def test_what_another_user_does_with_secrets_is_not_told(api: Api) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from harness.repositories import Repository
@@ -135,6 +136,78 @@ def test_a_shallow_clone_lacks_only_what_is_not_there(repository: Repository, tm
     assert "git fetch --unshallow" in next(iter(report.counts))[1]
     Repository(tmp_path / "clone").run("fetch", "--quiet", "--unshallow")
     assert len(texts(tmp_path / "clone")) == 4
+
+
+class TestNewOnes:
+    """What a later import sends to a flow that has some commits."""
+
+    @pytest.fixture
+    def flow(self, repository: Repository) -> dict[str, Any]:
+        """What it has, after an import of two branches."""
+        for number in range(20):
+            repository.commit(f"Commit {number}", f"{number}.py")
+        repository.run("checkout", "--quiet", "-b", "side", "HEAD~5")
+        repository.commit("On the side", "side.py")
+        repository.run("checkout", "--quiet", "main")
+        repository.run("merge", "--quiet", "--no-ff", "-m", "Merge branch 'side'", "side")
+        return {found.message["id"]: found.message for found in read(repository.path)}
+
+    def sent(self, path: Path, flow: dict[str, Any]) -> tuple[list[str], int]:
+        """The first lines of what is sent, and how many lookups that took; then the flow has it."""
+        asked: list[str] = []
+
+        def is_held(message_id: str) -> bool:
+            asked.append(message_id)
+            return message_id in flow and git.SHALLOW not in flow[message_id]["metadata"]
+
+        messages = [found.message for found in git.read(path, Report(), without=git.newest_held(path, is_held))]
+        for message in messages:
+            flow.setdefault(message["id"], message)
+        return [message["content"].partition("\n")[0] for message in messages], len(asked)
+
+    def test_only_they_are_sent_also_from_another_clone(
+        self, repository: Repository, flow: dict[str, Any], tmp_path: Path
+    ) -> None:
+        assert self.sent(repository.path, flow) == ([], 2)
+        repository.commit("Another", "another.py")
+        Repository(tmp_path).run("clone", "--quiet", repository.path.as_uri(), "clone")
+        assert self.sent(tmp_path / "clone", flow)[0] == ["Another"]
+        assert self.sent(repository.path, flow) == ([], 1)
+
+    def test_a_rewritten_branch_sends_what_is_new_in_it(self, repository: Repository, flow: dict[str, Any]) -> None:
+        repository.run("reset", "--quiet", "--hard", "HEAD~2")
+        repository.commit("Rewritten", "18.py")
+        repository.commit("After it", "19.py")
+        assert self.sent(repository.path, flow)[0] == [
+            "Commit 18",
+            "Rewritten",
+            "After it",
+        ]  # every second is looked up
+
+    def test_a_branch_of_which_the_flow_has_nothing_is_sent_whole(
+        self, repository: Repository, flow: dict[str, Any]
+    ) -> None:
+        repository.run("checkout", "--quiet", "--orphan", "other")
+        repository.commit("Begin again", "first.py")
+        repository.commit("Go on", "second.py")
+        assert self.sent(repository.path, flow)[0] == ["Begin again", "Go on"]
+
+    def test_what_a_shallow_clone_lacked_is_sent_from_a_whole_one(self, repository: Repository, tmp_path: Path) -> None:
+        for number in range(6):
+            repository.commit(f"Commit {number}", f"{number}.py")
+        Repository(tmp_path).run("clone", "--quiet", "--depth=3", repository.path.as_uri(), "clone")
+        flow: dict[str, Any] = {}
+        assert self.sent(tmp_path / "clone", flow)[0] == ["Commit 4", "Commit 5"]
+        assert self.sent(repository.path, flow)[0] == [f"Commit {number}" for number in range(6)]
+        repository.commit("Commit 6", "6.py")
+        assert "Commit 0" not in self.sent(repository.path, flow)[0]
+
+    def test_an_import_that_was_interrupted_is_continued(self, repository: Repository, flow: dict[str, Any]) -> None:
+        half = dict(list(flow.items())[:9])
+        sent, lookups = self.sent(repository.path, half)
+        assert half.keys() == flow.keys()
+        assert len(sent) < len(flow)
+        assert lookups < 10
 
 
 def test_a_repository_without_files_is_read(repository: Repository, tmp_path: Path) -> None:

@@ -4,6 +4,9 @@ Those that HEAD leads to, parents first. A commit has the id `git:<hash>`, so th
 same message. Its text is that of the commit, then the files that it touches, a renamed one with both names; no
 diff. It is an assistant's message with the author as its sender: searches find that, and nobody takes it for
 words of the user.
+
+Parents are stored before their children, so a flow that has a commit has what leads to it, and a later import sends
+only the rest. Commits of a shallow clone are the exception, so their metadata says that.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
@@ -24,13 +27,16 @@ from memorybase_client.importers.records import Found, Report, read_time
 MAX_FILES = 200  # of a commit, that are listed
 MAX_TEXT = 32_000  # characters of a commit's own text
 PIECE_BYTES = 262_144
+MOST_LOOKED_UP = 30  # commits
+
+SHALLOW = "shallow"  # in the metadata: what leads to the commit was not read
 
 _HEADER = "commit "
 _FORMAT = f"--format={_HEADER}%H%x00%P%x00%an%x00%aI%x00%B"
 # Renames are not searched for: that depends on settings, and reads every file's content.
 _LOG = (
     *("log", "-z", "--reverse", "--topo-order", "--root", "--no-renames", "--name-status", "--no-show-signature"),
-    *("--no-notes", "--no-color", "--encoding=UTF-8", _FORMAT, "HEAD", "--"),
+    *("--no-notes", "--no-color", "--encoding=UTF-8", _FORMAT),
 )
 _MERGE = re.compile(r"Merge (branch|branches|remote-tracking branch|tag|commit|pull request) .*")
 
@@ -48,40 +54,78 @@ class Commit:
     touched: int
 
 
-def read(path: Path, report: Report, *, end_user_id: str | None = None) -> Iterator[Found]:
-    """The commits of the repository that the path is in. Raises InvalidRequest if it is in none."""
+def read(path: Path, report: Report, *, end_user_id: str | None = None, without: Sequence[str] = ()) -> Iterator[Found]:
+    """The commits of the repository that the path is in, `without` these and what leads to them. Raises InvalidRequest
+    if it is in none."""
     root = _git(path, "rev-parse", "--show-toplevel", fails=True) or _git(path, "rev-parse", "--absolute-git-dir")
     if not _git(path, "rev-parse", "--quiet", "--verify", "HEAD", fails=True):
         raise errors.InvalidRequest(f"The repository {root} has no commits yet.", field="FILE")
     shallow = Path(_git(path, "rev-parse", "--git-path", "shallow"))
     shallow = shallow if shallow.is_absolute() else path / shallow
     cut = set(shallow.read_text(encoding="ascii").split()) if shallow.exists() else set()
-    return _found(path, root, cut, report, end_user_id)
+    return _found(path, root, cut, report, end_user_id, without)
 
 
-def _found(path: Path, root: str, cut: set[str], report: Report, end_user_id: str | None) -> Iterator[Found]:
-    for commit in _commits(path, report):
+def newest_held(path: Path, is_held: Callable[[str], bool]) -> list[str]:
+    """Commits that a flow has, the newest ones that a few lookups find. `is_held` says whether it has a message with
+    this id, and not from a shallow clone."""
+    held: list[str] = []
+    at, step = 0, 1
+    newest = _hashes(path, held)
+    for _ in range(MOST_LOOKED_UP):
+        if at >= len(newest):
+            break
+        if is_held(message_id(newest[at])):
+            held.append(newest[at])
+            newest = _hashes(path, held)
+        else:
+            at, step = at + step, step * 2
+    return held
+
+
+def _hashes(path: Path, without: Sequence[str]) -> list[str]:
+    """Of the commits that HEAD leads to, newest first. Not of merges, few of which are stored."""
+    return _git(path, "rev-list", "--topo-order", "--no-merges", *_range(without), fails=True).split()
+
+
+def _range(without: Sequence[str]) -> list[str]:
+    return ["HEAD", *(f"^{commit}" for commit in without), "--"]
+
+
+def message_id(commit: str) -> str:
+    return f"git:{commit}"
+
+
+def _found(
+    path: Path, root: str, cut: set[str], report: Report, end_user_id: str | None, without: Sequence[str]
+) -> Iterator[Found]:
+    for commit in _commits(path, report, without):
         where = f"{root} {commit.hash[:12]}"
         if commit.hash in cut:
             report.skip(where, "first commits of a shallow clone, whose files are unknown: git fetch --unshallow")
         elif len(commit.parents) > 1 and _MERGE.fullmatch(commit.text):
             report.skip(where, "merges without a text of their own")
         else:
-            yield _message(where, root, commit, end_user_id)
+            yield _message(where, root, commit, end_user_id, is_shallow=bool(cut))
 
 
-def _message(where: str, root: str, commit: Commit, end_user_id: str | None) -> Found:
+def _message(where: str, root: str, commit: Commit, end_user_id: str | None, *, is_shallow: bool) -> Found:
     more = commit.touched - len(commit.files)
     files = ", ".join(commit.files) + (f" and {more} more" if more else "")
     parts = [commit.text[:MAX_TEXT] or "(no message)", *([f"Files: {files}"] if files else [])]
     month = _time(commit.at)[:7]
     message = {
-        "id": f"git:{commit.hash}",
+        "id": message_id(commit.hash),
         "role": "assistant",
         "content": "\n\n".join(parts),
         "sender_name": commit.author or "unknown",
         "timestamp": commit.at,
-        "metadata": {"source": "git", "project": root, "commit": commit.hash},
+        "metadata": {
+            "source": "git",
+            "project": root,
+            "commit": commit.hash,
+            **({SHALLOW: True} if is_shallow else {}),
+        },
     }
     if month == "":
         del message["timestamp"]
@@ -98,10 +142,10 @@ def _time(at: str) -> str:
     return read_at.astimezone(UTC).isoformat() if read_at else ""
 
 
-def _commits(path: Path, report: Report) -> Iterator[Commit]:
+def _commits(path: Path, report: Report, without: Sequence[str]) -> Iterator[Commit]:
     """Raises no error for a history that ends early, as in a damaged repository: the report says so."""
     with tempfile.TemporaryFile() as problems:
-        command = _command(path, *_LOG)
+        command = _command(path, *_LOG, *_range(without))
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=problems, env=_environment()) as log:  # noqa: S603
             if log.stdout is not None:
                 yield from _parsed(_fields(log.stdout))
