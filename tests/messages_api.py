@@ -1,4 +1,5 @@
-"""A model's provider: answers Claude Code's calls of the Messages API as a test says, and keeps what it was sent."""
+"""A model's provider: answers Claude Code's calls of the Messages API as a test says, and keeps what it was sent. Of
+the standard library alone, since the tests of adapters run in other environments than the server's."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from harness.api import Json
+Json = dict[str, Any]
 
 
 @dataclass
