@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from anyio import to_thread
 from memorybase_client import AsyncClient, Client
@@ -33,6 +33,8 @@ URL = "http://memorybase.invalid"  # nothing reaches it but the transport
 SERVER_ONLY = {"web": False, "mcp": False, "rate_limit_per_second": 0}
 DECIDED = {"data_dir", "one_process", "redis_url", "broker_url", "chroma_url"}  # by the folder and the form
 
+Connected = TypeVar("Connected", Client, AsyncClient)
+
 _open: dict[Path, Application] = {}
 _turns: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)  # one opens or closes a directory at a time
 _kept: list[Application] = []  # never freed: what could not be ended, and in a fork what is the parent's
@@ -46,14 +48,22 @@ def local(folder: str | Path, **settings: Any) -> Client:
     Conflict if another process has the directory; and ValueError for a setting.
     """
     transport = Transport(_leave)
-    return Client(URL, _enter(folder, settings, transport).key, transport=transport)
+    return _connected(Client, _enter(folder, settings, transport), transport)
 
 
 async def local_async(folder: str | Path, **settings: Any) -> AsyncClient:
     """The same with an AsyncClient, for asyncio: `async with await local_async("folder") as client`."""
     transport = Transport(_leave)
     application = await to_thread.run_sync(partial(_enter, folder, settings, transport))
-    return AsyncClient(URL, application.key, transport=transport)
+    return _connected(AsyncClient, application, transport)
+
+
+def _connected(kind: type[Connected], application: Application, transport: Transport) -> Connected:
+    try:
+        return kind(URL, application.key, transport=transport, outbox=application.data.path / "outbox")
+    except BaseException:  # the outbox cannot be used
+        transport.close()
+        raise
 
 
 def _enter(folder: str | Path, settings: dict[str, Any], transport: Transport) -> Application:

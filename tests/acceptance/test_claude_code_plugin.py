@@ -15,12 +15,12 @@ from pathlib import Path
 import psutil
 import pytest
 from harness.api import Json, settings_in
-from harness.model_provider import Provider, serve_provider
 from harness.process import run
 from harness.served import Served, serve_api
 from harness.stack import environment
 from harness.waiting import wait_until
 from memorybase_client import Client, __version__
+from model_provider import Provider, serve_provider
 
 pytestmark = [pytest.mark.slow, pytest.mark.tools]
 

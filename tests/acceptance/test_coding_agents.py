@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from harness.api import Json, settings_in
-from harness.model_provider import Provider, serve_provider, shown_in
+from model_provider import Provider, serve_provider, shown_in
 from harness.process import run
 from harness.served import Served, serve_api
 from harness.stack import environment, memorybase

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import shutil
@@ -15,11 +16,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from harness.pieces import sqlite_writer_blocked
 from harness.stack import ROOT, EmbeddedStack, environment, run_memorybase
 from harness.waiting import wait_until
-from memorybase_client import Client, errors
+from memorybase_client import AgentMemory, AsyncAgentMemory, Client, errors
+from memorybase_client.integrations.openai_client import CapturingTransport, conversation
 from shown import blocks_of
 
 import memorybase
@@ -56,6 +59,43 @@ def test_a_program_captures_ingests_searches_and_gives_a_model_its_context(memor
     assert (found.content, found.pending) == ("My boat lies at berth 12.", False)
     assert "berth 12" in context.text
     assert memory.check_mismatch(base).state == "ok"
+
+
+@pytest.fixture
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in ("_sync", "_async"):
+        for name in ("SETTLE_SECONDS", "LONGEST_SETTLE_SECONDS"):
+            monkeypatch.setattr(f"memorybase_client.{kind}.agent_memory.{name}", SECONDS)
+
+
+@pytest.mark.usefixtures("_patience")
+def test_an_agents_memory_and_an_adapter_work_over_it_and_leave_it_open(memory: Client) -> None:
+    said = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Noted: berth 12."}}]}
+    model = httpx.MockTransport(lambda _: httpx.Response(200, stream=httpx.ByteStream(json.dumps(said).encode())))
+    with AgentMemory("agent", client=memory, timeout_seconds=SECONDS) as agent:
+        with httpx.Client(transport=CapturingTransport(agent, model)) as http, conversation("monday"):
+            asked = {"model": "m", "messages": [{"role": "user", "content": "My boat lies at berth 12."}]}
+            http.post("http://model/v1/chat/completions", json=asked)
+        context = agent.context("tuesday", query="Where is the boat?")
+        assert context is not None
+        assert "My boat lies at berth 12." in context.text
+    assert [message.content for message in memory.list_messages(flow_id="agent")] == [
+        "My boat lies at berth 12.",
+        "Noted: berth 12.",
+    ]
+
+
+@pytest.mark.usefixtures("_patience")
+def test_the_async_memory_of_an_agent_works_over_it(tmp_path: Path) -> None:
+    async def main() -> list[str]:
+        async with await memorybase.local_async(tmp_path) as client:
+            async with AsyncAgentMemory("agent", client=client, timeout_seconds=SECONDS) as agent:
+                await agent.capture("monday", [{"role": "user", "content": "My boat lies at berth 12."}])
+                hits = await agent.recall("Where is the boat?")
+            assert (await client.get_flow("agent")).name == "agent"
+        return [hit.snippet for hit in hits or ()]
+
+    assert asyncio.run(main()) == ["My boat lies at berth 12."]
 
 
 @pytest.mark.slow
@@ -157,6 +197,15 @@ class TestTheEnd:
         assert ended.stderr == "" or "ZeroDivisionError" in ended.stderr.splitlines()[-1]
         assert "task_failed" not in (tmp_path / "memory" / "logs" / "memorybase.log").read_text()
         assert ingested_exactly(tmp_path / "memory", NOTES)
+
+    def test_what_waits_in_the_outbox_at_a_kill_is_stored_once_at_the_next_start(self, tmp_path: Path) -> None:
+        said = '[{"role": "user", "content": "The anchor is red."}]'
+        put = f"memorybase.local(folder).capture('flow', session_id='s', messages={said})\nimport os; os._exit(1)"
+        assert run(put, tmp_path).stderr == ""
+        with memorybase.local(tmp_path) as client:
+            assert client.outbox is not None
+            assert client.outbox.flush(SECONDS) == 0
+            assert [message.content for message in client.list_messages(flow_id="flow")] == ["The anchor is red."]
 
     def test_a_kill_between_upsert_and_advance_loses_and_doubles_nothing(self, tmp_path: Path) -> None:
         database, vectors = tmp_path / "memorybase.db", tmp_path / "chroma" / "chroma.sqlite3"

@@ -16,7 +16,9 @@ from stack import Stack, Stored
 
 PATIENCE_SECONDS = 10.0  # of reads; on a busy machine the first capture of a flow takes longer than an agent waits
 
-os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"  # read when it is imported
+# Read when the framework is imported.
+os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
+os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false", "OTEL_SDK_DISABLED": "true"}
 
 
 @pytest.fixture
@@ -27,7 +29,8 @@ def anyio_backend() -> str:
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in ("_sync", "_async"):
-        monkeypatch.setattr(f"memorybase_client.{kind}.agent_memory.SETTLE_SECONDS", PATIENCE_SECONDS)
+        for name in ("SETTLE_SECONDS", "LONGEST_SETTLE_SECONDS"):
+            monkeypatch.setattr(f"memorybase_client.{kind}.agent_memory.{name}", PATIENCE_SECONDS)
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ from memorybase_client import AgentMemory
 from memorybase_client._async import agent_memory as waiting
 from memorybase_client._sync import agent_memory as blocking
 waiting.SETTLE_SECONDS = blocking.SETTLE_SECONDS = {PATIENCE_SECONDS}
+waiting.LONGEST_SETTLE_SECONDS = blocking.LONGEST_SETTLE_SECONDS = {PATIENCE_SECONDS}
 AgentMemory.__init__.__kwdefaults__["timeout_seconds"] = {PATIENCE_SECONDS}
 runpy.run_path(sys.argv.pop(1), run_name="__main__")
 """
@@ -32,7 +33,8 @@ def set_environment(monkeypatch: pytest.MonkeyPatch, stack: Stack, directory: Pa
     agent that waits."""
     monkeypatch.setitem(AgentMemory.__init__.__kwdefaults__ or {}, "timeout_seconds", PATIENCE_SECONDS)
     for kind in ("_sync", "_async"):
-        monkeypatch.setattr(f"memorybase_client.{kind}.agent_memory.SETTLE_SECONDS", PATIENCE_SECONDS)
+        for name in ("SETTLE_SECONDS", "LONGEST_SETTLE_SECONDS"):
+            monkeypatch.setattr(f"memorybase_client.{kind}.agent_memory.{name}", PATIENCE_SECONDS)
     for name, value in environment_of(stack, directory).items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(directory)

@@ -10,8 +10,9 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -366,6 +367,63 @@ def test_settling_does_not_wait_for_what_is_captured_meanwhile(folder: Path) -> 
         assert client.outbox is not None
         assert client.outbox.settle(20) == 0
         assert client.outbox.waiting > 0
+
+
+@dataclass
+class Clock:
+    """Advances while something is sent, once the caller has read it."""
+
+    now: float = 0.0
+    read: threading.Event = field(default_factory=threading.Event)
+
+    def monotonic(self) -> float:
+        if threading.current_thread() is threading.main_thread():
+            self.read.set()
+        return self.now
+
+    def advance(self, seconds: float) -> None:
+        self.now += seconds
+        self.read.clear()
+        self.read.wait(2)
+
+
+def settled_slowly(folder: Path, monkeypatch: pytest.MonkeyPatch, *, answers: bool) -> int:
+    """How many captures wait after settle(1), up to ten, of one that takes five steps of 0.9 seconds."""
+    clock = Clock()
+
+    class Steps:
+        def __init__(self, answered: Callable[[], None]) -> None:
+            self._answered = answered
+
+        def __call__(self, *_: object) -> None:
+            for _ in range(5):
+                clock.advance(0.9)
+                if answers:
+                    self._answered()
+
+        def close(self) -> None: ...
+
+    outbox = Outbox(folder)
+    monkeypatch.setattr(outbox_module.time, "monotonic", clock.monotonic)
+    outbox.bind("http://memorybase", "key", Steps)
+    outbox.put("f", {"session_id": "s", "messages": said("one")})
+    return outbox.settle(1.0, longest_seconds=10)
+
+
+def test_settling_goes_on_while_memorybase_answers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert settled_slowly(folder, monkeypatch, answers=True) == 0
+
+
+def test_settling_ends_when_nothing_answers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert settled_slowly(folder, monkeypatch, answers=False) == 1
+
+
+def test_settling_waits_for_a_model_that_is_being_prepared(folder: Path) -> None:
+    preparing = refusal("503 Service Unavailable", "model_preparing", retryable=True)
+    with scripted([preparing, preparing, ACCEPTED]) as server, Client(server.url, "k", outbox=folder) as client:
+        client.capture("f", session_id="s", messages=said("one"))
+        assert client.outbox is not None
+        assert client.outbox.settle(20) == 0
 
 
 def test_an_answer_that_is_not_memorybases_is_no_delivery(folder: Path) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import codecs
 import logging
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
+
+import httpx
 
 from memorybase_client import errors
 from memorybase_client._calls import call_of
@@ -21,12 +24,26 @@ class Sender(Operations):
     """Sends the outbox's entries over its own connection. Creates flows that do not exist yet, each with a memory base
     that holds all of its messages: without one, searches would find nothing of the flow."""
 
-    def __init__(self, url: str, key: str, **connecting: Any) -> None:
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        *,
+        answered: Callable[[], None],
+        transport: httpx.BaseTransport | None = None,
+        **connecting: Any,
+    ) -> None:
         # Now, and not by the first call: the outbox lets no fork happen meanwhile.
         import_module("memorybase_client.models")
         codecs.lookup("idna")
-        super().__init__(url, key, tries=1, timeout_seconds=TIMEOUT_SECONDS, **connecting)
+        super().__init__(url, key, tries=1, timeout_seconds=TIMEOUT_SECONDS, transport=transport, **connecting)
+        self._http.event_hooks = {"response": [lambda _: answered()]}
+        self._is_shared = transport is not None  # with the client, which closes it
         self._without_memory_base: set[str] = set()  # flows that were created here before memorybase became unreachable
+
+    def close(self) -> None:
+        if not self._is_shared:
+            super().close()
 
     def __call__(self, flow_id: str, body: bytes) -> None:
         call, name = call_of(flow_id, body)

@@ -64,6 +64,7 @@ class _Outcome(Enum):
     EMPTY = "nothing waits"
     OTHER = "another process sends"
     FAILED = "memorybase is away"
+    SOON = "memorybase prepares its model"
 
 
 class Outbox:
@@ -76,7 +77,7 @@ class Outbox:
         self._store = Store(self.directory, max_captures=max_captures, max_bytes=max_bytes)
         self._sender = SenderLock(self.directory)
         self._target = ""
-        self._make_send: Callable[[], Send] | None = None
+        self._make_send: Callable[[Callable[[], None]], Send] | None = None
         self._lost_here = 0
         self._reset()
 
@@ -91,13 +92,14 @@ class Outbox:
         self._wake = threading.Event()
         self._closing = threading.Event()
         self._attempt_ended = threading.Condition()
+        self._answered_at = 0.0
         self._failures = 0
         self._failed_in_a_row = 0
         self._is_backing_off = False
 
-    def bind(self, url: str, key: str, make_send: Callable[[], Send]) -> None:
-        """Send with this client from now on. Captures of another address or key are left alone: they may be another
-        user's."""
+    def bind(self, url: str, key: str, make_send: Callable[[Callable[[], None]], Send]) -> None:
+        """Send with this client from now on; what `make_send` makes reports each answer to its argument. Captures of
+        another address or key are left alone: they may be another user's."""
         if self._make_send is not None:
             raise ValueError("An outbox belongs to one client; make another one of the same directory")
         self._target = hashlib.sha256(f"{url}\n{key}".encode()).hexdigest()
@@ -170,18 +172,19 @@ class Outbox:
     def flush(self, timeout_seconds: float = 10.0) -> int:
         """Send what waits now, until the server has it or the time is over; returns how much of it still waits. Raises
         nothing of the server's."""
-        return self._flush(timeout_seconds, is_patient=True)
+        return self._flush(timeout_seconds, timeout_seconds, is_patient=True)
 
-    def settle(self, timeout_seconds: float = 1.0) -> int:
-        """Send what waits, without waiting for memorybase to come back: ends with the first attempt that fails."""
-        return self._flush(timeout_seconds, is_patient=False)
+    def settle(self, timeout_seconds: float = 1.0, *, longest_seconds: float | None = None) -> int:
+        """Send what waits, without waiting for memorybase to come back: ends with the first attempt that fails, and
+        after `timeout_seconds`. With `longest_seconds` it goes on until then while memorybase answers in that time."""
+        return self._flush(timeout_seconds, longest_seconds or timeout_seconds, is_patient=False)
 
     def close(self, flush_seconds: float = CLOSE_SECONDS) -> None:
         """Send the waiting entries unless memorybase is unreachable, and stop. The next client with this directory
         sends the rest."""
         if self._closing.is_set() or self._pid != os.getpid():  # a forked child's parent goes on
             return
-        self._flush(flush_seconds, is_patient=False)
+        self._flush(flush_seconds, flush_seconds, is_patient=False)
         self._closing.set()
         self._wake.set()
         if self._thread is not None:
@@ -211,11 +214,12 @@ class Outbox:
         if not self._is_backing_off:
             self._wake.set()
 
-    def _flush(self, timeout_seconds: float, *, is_patient: bool) -> int:
-        deadline = time.monotonic() + timeout_seconds
+    def _flush(self, timeout_seconds: float, longest_seconds: float, *, is_patient: bool) -> int:
+        begin = time.monotonic()
         store, failures = self._own(), self._failures
         newest = store.newest(self._target)  # others capture meanwhile, and need not be waited for
         while (waiting := store.waiting_up_to(self._target, newest)) and (is_patient or failures == self._failures):
+            deadline = min(max(begin, self._answered_at) + timeout_seconds, begin + longest_seconds)
             left = deadline - time.monotonic()
             if left <= 0:
                 break
@@ -229,7 +233,7 @@ class Outbox:
         if self._make_send is None:
             return
         with no_fork():  # a module that is being imported at a fork could never be imported in the child
-            send = self._make_send()
+            send = self._make_send(self._answered)
         while not self._closing.is_set():
             self._wake.clear()
             try:
@@ -245,6 +249,9 @@ class Outbox:
             self._is_backing_off = False
         send.close()
 
+    def _answered(self) -> None:
+        self._answered_at = time.monotonic()
+
     def _pause_after(self, outcome: _Outcome) -> float:
         if outcome is _Outcome.FAILED:
             self._failed_in_a_row += 1
@@ -252,6 +259,8 @@ class Outbox:
                 min(FIRST_PAUSE_SECONDS * 2 ** min(self._failed_in_a_row, MAX_DOUBLINGS), LONGEST_PAUSE_SECONDS)
             )
         self._failed_in_a_row = 0
+        if outcome is _Outcome.SOON:
+            return FIRST_PAUSE_SECONDS
         return OTHER_SENDER_SECONDS if outcome is _Outcome.OTHER else LOOK_SECONDS
 
     def _deliver(self, send: Send) -> _Outcome:
@@ -262,15 +271,15 @@ class Outbox:
             return _Outcome.OTHER
         try:
             while not self._closing.is_set() and (capture := self._store.oldest(self._target)) is not None:
-                if not self._send(send, capture):
-                    return _Outcome.FAILED
+                if (failed := self._send(send, capture)) is not None:
+                    return failed
             self._store.tidy()
             return _Outcome.EMPTY
         finally:
             self._sender.release()
 
-    def _send(self, send: Send, capture: Waiting) -> bool:
-        """Whether the capture is done with: stored, or refused for good."""
+    def _send(self, send: Send, capture: Waiting) -> _Outcome | None:
+        """None if the capture is done with: stored, or refused for good."""
         body = capture.body.encode()
         try:
             send(capture.flow_id, body)
@@ -279,16 +288,16 @@ class Outbox:
                 if error.status == 500:  # an outage says nothing about the run
                     self._store.attempted(capture.id)
                 log.warning("the outbox waits: %s", error.code)
-                return False
+                return _Outcome.SOON if isinstance(error, errors.ModelPreparing) else _Outcome.FAILED
             if call_of(capture.flow_id, body)[1] == "NodeUse":  # no message is lost, and nobody would send it again
                 self._store.remove(capture.id)
                 log.warning("what a model was given is not recorded: %s", error.code)
-                return True
+                return None
             self._store.refuse(capture.id, error.code, error.message)
             log.error("a capture was refused: %s; see Outbox.refused", error.code)  # noqa: TRY400 - no news in it
         else:
             self._store.remove(capture.id)
-        return True
+        return None
 
 
 def _is_final(error: errors.MemorybaseError, failures_inside: int) -> bool:

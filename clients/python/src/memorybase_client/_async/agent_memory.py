@@ -24,7 +24,8 @@ log = logging.getLogger("memorybase_client")
 Answer = TypeVar("Answer")
 
 TIMEOUT_SECONDS = 2.0
-SETTLE_SECONDS = 1.0
+SETTLE_SECONDS = 1.0  # that a read waits for an answer to what is being sent
+LONGEST_SETTLE_SECONDS = 5.0  # that it waits for all of it, while memorybase answers: the first capture is five calls
 AWAY_SECONDS = 5.0  # without another attempt, after one that failed
 MIN_SCORE = 0.05  # of a recall: below it hits seldom answer; the server's default for contexts
 
@@ -32,15 +33,18 @@ MIN_SCORE = 0.05  # of a recall: below it hits seldom answer; the server's defau
 class AsyncAgentMemory:
     """Captures and recalls for one flow, and never breaks or blocks its caller if memorybase is unreachable.
 
-    Captures go through the outbox, a directory or an Outbox; by default all programs of this user share one. A read
-    takes `timeout_seconds` at most. If memorybase is unreachable, it returns None, `failure` says why, and for five
-    seconds further reads return None at once. A deletion raises, and so do the calls of `client`.
+    Captures go through the outbox, a directory or an Outbox; by default all programs of this user share one. `client`,
+    one with an outbox or that of memorybase.local, takes the place of address, key and outbox, and stays open. A read
+    waits for recent captures while memorybase answers, and takes `timeout_seconds`. If memorybase is unreachable, it
+    returns None, `failure` says why, and for five seconds further reads return None at once. A deletion raises, and so
+    do the calls of `client`.
     """
 
     def __init__(
         self,
         flow_id: str,
         *,
+        client: AsyncClient | None = None,
         outbox: Outbox | str | Path | None = None,
         url: str | None = None,
         key: str | None = None,
@@ -53,14 +57,18 @@ class AsyncAgentMemory:
         self.flow_id = flow_id
         self.end_user_id = end_user_id
         self.failure: errors.MemorybaseError | None = None
-        self.client = AsyncClient(
-            url,
-            key,
-            outbox=outbox or local_stack.state_dir() / "outbox",
-            timeout_seconds=timeout_seconds,
-            tries=1,
-            **connecting,
-        )
+        self._is_given = client is not None
+        if client is None:
+            outbox = outbox or local_stack.state_dir() / "outbox"
+            client = AsyncClient(url, key, outbox=outbox, timeout_seconds=timeout_seconds, tries=1, **connecting)
+        else:
+            given = {"outbox": outbox, "url": url, "key": key, **connecting}
+            if wrong := [name for name, value in given.items() if value is not None]:
+                raise ValueError(f"{', '.join(wrong)} must not be given with a client, which has its own")
+            if client.outbox is None:
+                raise ValueError("client must have an outbox: Client(outbox=directory), or memorybase.local(folder)")
+            client = client.without_retries(timeout_seconds)
+        self.client = client
         self._timeout_seconds = timeout_seconds
         self._away_until = 0.0
 
@@ -68,8 +76,12 @@ class AsyncAgentMemory:
         return f"{type(self).__name__}({self.flow_id!r}, url={self.client.url!r})"
 
     async def aclose(self) -> None:
-        """Send what waits in the outbox, for two seconds at most, and close the connections."""
-        await self.client.aclose()
+        """Send what waits in the outbox, for a few seconds at most, and close the connections unless the client was
+        given."""
+        if self._is_given:
+            await self._settle()
+        else:
+            await self.client.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -110,7 +122,6 @@ class AsyncAgentMemory:
         given. Without `min_score` none below MIN_SCORE; 0 keeps all. None if memorybase is unreachable."""
         if not query.strip():
             return []
-        await self._settle()
 
         async def search() -> list[models.Hit]:
             answer = await self.client.search_flow(
@@ -162,7 +173,7 @@ class AsyncAgentMemory:
     ) -> models.ContextAnswer | None:
         """The session's history, summary and recalled memories within the budget. None if there is none, or if
         memorybase is unreachable."""
-        return await self.read(
+        found = await self.read(
             lambda client: client.build_context(
                 flow_id=self.flow_id,
                 session_id=session_id,
@@ -171,11 +182,11 @@ class AsyncAgentMemory:
                 end_user_id=end_user_id or self.end_user_id,
             )
         )
+        return found if found is not None and found.text else None
 
     async def read(self, call: Callable[[AsyncClient], Awaitable[Answer]]) -> Answer | None:
         """The result of a call of the client, made after earlier captures were sent. None if the object does not exist,
         or if memorybase is unreachable."""
-        await self._settle()
         return await self._read(lambda: call(self.client), None)
 
     async def later(self, write: Callable[[AsyncOperations], Awaitable[object]]) -> None:
@@ -189,7 +200,6 @@ class AsyncAgentMemory:
         if memorybase is unreachable."""
         if limit is not None and limit <= 0:
             return []
-        await self._settle()
 
         async def read() -> list[models.MessageView]:
             found: list[models.MessageView] = []
@@ -239,30 +249,29 @@ class AsyncAgentMemory:
         text = f"{waiting} captures wait to be sent to {self.client.url}. Try again when memorybase is back"
         return errors.ConnectionFailed(text, retryable=True)
 
-    async def _settle(self) -> None:
-        """Send recent captures first, so that the next read includes them."""
+    async def _settle(self) -> int:
+        """Send recent captures, so that the next read includes them; returns how many still wait."""
         outbox = self.client.outbox
-        if outbox is not None and not self._is_away():
-            seconds = min(SETTLE_SECONDS, self._timeout_seconds)
-            await in_thread(lambda: outbox.settle(seconds))
+        if outbox is None:
+            return 0
+        seconds = min(SETTLE_SECONDS, self._timeout_seconds)
+        return await in_thread(lambda: outbox.settle(seconds, longest_seconds=LONGEST_SETTLE_SECONDS))
 
     def _is_away(self) -> bool:
         return time.monotonic() < self._away_until
 
     async def _read(self, call: Callable[[], Awaitable[Answer]], without: Answer | None) -> Answer | None:
-        """The answer; `without` if the flow does not exist yet; None if the call fails."""
+        """The answer; `without` if the flow does not exist yet; None if the call fails. If captures still wait, it may
+        lack them, and `failure` says so."""
         if self._is_away():
             return None
+        unsent = await self._settle()
         answer: Answer | None
         try:
             with fail_after(self._timeout_seconds):
                 answer = await call()
-        except errors.NotFound:
-            # The first capture creates the flow: while it waits, the caller shall know why nothing is found.
-            outbox = self.client.outbox
-            waiting = 0 if outbox is None else await in_thread(lambda: outbox.waiting)
-            self.failure = self._not_sent(waiting) if waiting else None
-            return without
+        except errors.NotFound:  # the first capture creates the flow
+            answer = without
         except errors.MemorybaseError as error:
             self._note(error)
             return None
@@ -270,7 +279,7 @@ class AsyncAgentMemory:
             text = f"No answer from {self.client.url} within {self._timeout_seconds:g} s"
             self._note(errors.ConnectionFailed(text, retryable=True))
             return None
-        self.failure = None
+        self.failure = self._not_sent(unsent) if unsent else None
         return answer
 
     def _note(self, error: errors.MemorybaseError) -> None:

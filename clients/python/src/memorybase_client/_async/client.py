@@ -6,9 +6,10 @@ import math
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import copy
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 from uuid import UUID
 
 import httpx
@@ -34,7 +35,7 @@ class AsyncClient(AsyncOperations):
     `url` and `key` default to MEMORYBASE_URL and MEMORYBASE_API_KEY of the environment, else to the stack that
     `memorybase up` runs on this machine for this user. A call that fails for the moment is tried up to `tries` times.
     Methods raise the errors of memorybase_client.errors. `outbox`, for capture(), is a directory or an Outbox.
-    `transport` is httpx's, for calls without a network; the outbox does not use it.
+    `transport` is httpx's, for calls without a network; the outbox uses it if it is one for sync clients.
     """
 
     def __init__(
@@ -52,20 +53,30 @@ class AsyncClient(AsyncOperations):
         super().__init__(
             url, key, timeout_seconds=timeout_seconds, tries=tries, verify=verify, proxy=proxy, transport=transport
         )
-        self.outbox = None if outbox is None else self._bound(outbox)
+        self.outbox = None if outbox is None else self._bound(outbox, transport)
 
-    def _bound(self, outbox: Outbox | str | Path) -> Outbox:
+    def _bound(self, outbox: Outbox | str | Path, transport: object) -> Outbox:
         # Most clients have no outbox, and need no SQLite.
         from memorybase_client.outbox import Outbox
 
-        def make_send() -> Send:
+        # No cycle: a client that is dropped without a close goes at once.
+        url, key, connecting = self.url, self._key, self._connecting
+        shared = transport if isinstance(transport, httpx.BaseTransport) else None
+
+        def make_send(answered: Callable[[], None]) -> Send:
             from memorybase_client._delivery import Sender
 
-            return Sender(self.url, self._key, **self._connecting)
+            return Sender(url, key, answered=answered, transport=shared, **connecting)
 
         bound = outbox if isinstance(outbox, Outbox) else Outbox(outbox)
         bound.bind(self.url, self._key, make_send)
         return bound
+
+    def without_retries(self, timeout_seconds: float) -> Self:
+        """The same connection and outbox, for calls of this timeout that are tried once. Close only one of the two."""
+        same = copy(self)
+        vars(same).update(_timeout_seconds=timeout_seconds, _tries=1)
+        return same
 
     async def aclose(self) -> None:
         """Send the outbox's entries, for two seconds at most, and close the connections."""

@@ -1,6 +1,7 @@
 """A model's provider: answers coding agents as a test says, in the protocol of each, and keeps what it was sent.
 
-Anthropic's Messages (Claude Code, Copilot CLI, opencode), OpenAI's Responses (Codex) and Gemini's (Gemini CLI).
+Anthropic's Messages (Claude Code, Copilot CLI, opencode, its SDKs), OpenAI's Responses (Codex) and Gemini's (Gemini CLI).
+It needs the standard library alone: adapters are tested in environments of their own.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from harness.api import Json
+Json = dict[str, Any]
 
 
 @dataclass
@@ -50,10 +51,11 @@ class Provider:
             (reply["name"],) = {tool for tool in tools_in(request) if tool.endswith(name)} or {name}
         return reply
 
-    def answer(self, path: str, request: Json) -> list[Json] | None:
-        """The events of an answer's stream; None for what it does not serve."""
-        if path == "/v1/messages" and request.get("stream"):
-            return _anthropic(request, self.next_reply(request), len(self.requests))
+    def answer(self, path: str, request: Json) -> list[Json] | Json | None:
+        """The events of an answer's stream, or a whole answer; None for what it does not serve."""
+        if path == "/v1/messages":
+            message = _anthropic(request, self.next_reply(request), len(self.requests))
+            return _anthropic_events(message) if request.get("stream") else message
         if path == "/v1/responses":
             return _openai(self.next_reply(request), len(self.requests))
         if path.endswith(":streamGenerateContent"):
@@ -77,17 +79,29 @@ def tools_in(request: Json) -> list[str]:
     return found
 
 
-def _anthropic(request: Json, reply: Json, number: int) -> list[Json]:
-    message: Json = {"id": f"msg_{number}", "type": "message", "role": "assistant", "content": []}
-    message |= {"model": request["model"], "stop_reason": None, "usage": {"input_tokens": 1, "output_tokens": 1}}
-    if "name" in reply:
-        delta: Json = {"type": "input_json_delta", "partial_json": json.dumps(reply["input"])}
-        opened: Json = {"type": "tool_use", "id": f"toolu_{number}", "name": reply["name"], "input": {}}
+def _anthropic(request: Json, reply: Json, number: int) -> Json:
+    is_call = "name" in reply
+    call = {"type": "tool_use", "id": f"toolu_{number}", "name": reply.get("name"), "input": reply.get("input")}
+    return {
+        "id": f"msg_{number}",
+        "type": "message",
+        "role": "assistant",
+        "model": request["model"],
+        "content": [call if is_call else {"type": "text", "text": reply["text"]}],
+        "stop_reason": "tool_use" if is_call else "end_turn",
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    }
+
+
+def _anthropic_events(message: Json) -> list[Json]:
+    (content,), reason = message["content"], message["stop_reason"]
+    if reason == "tool_use":
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(content["input"])}
+        opened = content | {"input": {}}
     else:
-        delta, opened = {"type": "text_delta", "text": reply["text"]}, {"type": "text", "text": ""}
-    reason = "tool_use" if "name" in reply else "end_turn"
+        delta, opened = {"type": "text_delta", "text": content["text"]}, content | {"text": ""}
     return [
-        {"type": "message_start", "message": message},
+        {"type": "message_start", "message": message | {"content": [], "stop_reason": None}},
         {"type": "content_block_start", "index": 0, "content_block": opened},
         {"type": "content_block_delta", "index": 0, "delta": delta},
         {"type": "content_block_stop", "index": 0},
@@ -133,8 +147,8 @@ def serve_provider() -> Iterator[Provider]:
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             events = provider.answer(self.path.partition("?")[0], request)
-            if events is None:
-                self._send(404, b"{}")
+            if not isinstance(events, list):
+                self._send(200 if events else 404, json.dumps(events or {}).encode())
                 return
             lines = (
                 (f"event: {each['type']}\n" if "type" in each else "") + f"data: {json.dumps(each)}\n\n"
