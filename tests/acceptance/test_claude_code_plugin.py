@@ -14,13 +14,13 @@ from pathlib import Path
 
 import psutil
 import pytest
-from harness.anthropic import Provider, serve_provider
 from harness.api import Json, settings_in
 from harness.process import run
 from harness.served import Served, serve_api
 from harness.stack import environment
 from harness.waiting import wait_until
 from memorybase_client import Client, __version__
+from messages_api import Provider, serve_provider
 
 pytestmark = [pytest.mark.slow, pytest.mark.tools]
 

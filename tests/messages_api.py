@@ -1,4 +1,5 @@
-"""A model's provider: answers Claude Code's calls of the Messages API as a test says, and keeps what it was sent."""
+"""A model's provider: answers calls of the Messages API as a test says, and keeps what it was sent. Standard library
+only, since tests of adapters use it too."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from harness.api import Json
+Json = dict[str, Any]
 
 
 @dataclass
@@ -36,26 +37,36 @@ class Provider:
     def tools(self) -> list[str]:
         return [tool["name"] for tool in self.requests[-1].get("tools", [])]
 
-    def answer(self, request: Json) -> list[Json]:
-        """The events of an answer's stream."""
+    def answer(self, request: Json) -> Json:
         self.requests.append(request)
         content = self.replies.pop(0) if self.replies else {"type": "text", "text": "Done."}
-        reason = "tool_use" if content["type"] == "tool_use" else "end_turn"
-        message = {"id": f"msg_{len(self.requests)}", "type": "message", "role": "assistant", "content": []}
-        message |= {"model": request["model"], "stop_reason": None, "usage": {"input_tokens": 1, "output_tokens": 1}}
-        if reason == "tool_use":
-            delta = {"type": "input_json_delta", "partial_json": json.dumps(content["input"])}
-            opened = content | {"input": {}}
-        else:
-            delta, opened = {"type": "text_delta", "text": content["text"]}, content | {"text": ""}
-        return [
-            {"type": "message_start", "message": message},
-            {"type": "content_block_start", "index": 0, "content_block": opened},
-            {"type": "content_block_delta", "index": 0, "delta": delta},
-            {"type": "content_block_stop", "index": 0},
-            {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": 1}},
-            {"type": "message_stop"},
-        ]
+        return {
+            "id": f"msg_{len(self.requests)}",
+            "type": "message",
+            "role": "assistant",
+            "model": request["model"],
+            "content": [content],
+            "stop_reason": "tool_use" if content["type"] == "tool_use" else "end_turn",
+            "usage": {"input_tokens": 1, "output_tokens": 1},
+        }
+
+
+def _events(message: Json) -> list[Json]:
+    """A message as its stream."""
+    (content,), reason = message["content"], message["stop_reason"]
+    if reason == "tool_use":
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(content["input"])}
+        opened = content | {"input": {}}
+    else:
+        delta, opened = {"type": "text_delta", "text": content["text"]}, content | {"text": ""}
+    return [
+        {"type": "message_start", "message": message | {"content": [], "stop_reason": None}},
+        {"type": "content_block_start", "index": 0, "content_block": opened},
+        {"type": "content_block_delta", "index": 0, "delta": delta},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": 1}},
+        {"type": "message_stop"},
+    ]
 
 
 @contextmanager
@@ -70,11 +81,14 @@ def serve_provider() -> Iterator[Provider]:
 
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            if self.path.partition("?")[0] != "/v1/messages" or not request.get("stream"):
+            if self.path.partition("?")[0] != "/v1/messages":
                 self._send(404, b"{}")
                 return
-            events = provider.answer(request)
-            lines = (f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in events)
+            answer = provider.answer(request)
+            if not request.get("stream"):
+                self._send(200, json.dumps(answer).encode(), "application/json")
+                return
+            lines = (f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in _events(answer))
             self._send(200, "".join(lines).encode(), "text/event-stream")
 
         def _send(self, status: int, content: bytes, kind: str = "application/json") -> None:
