@@ -303,9 +303,12 @@ def test_characters_that_cannot_be_stored_are_replaced(tool: MemorybaseMemoryToo
 def test_the_guide_shows_what_it_prints(stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serve_provider() as provider:
         for _ in range(2):
-            provider.use("memory", command="view", path="/memories")
+            provider.use("memory", command="create", path=NOTES, file_text="The boat lies at berth 12.")
+            provider.say("Noted.")
+            provider.use("memory", command="view", path=NOTES)
             provider.say("Your boat lies at berth 12.")
         set_environment(monkeypatch, stack, tmp_path)
         monkeypatch.setenv("ANTHROPIC_BASE_URL", provider.url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
         run_guide("python-frameworks.md", mark="anthropic_memory")
+        assert "1\\tThe boat lies at berth 12." in provider.shown
