@@ -282,9 +282,8 @@ def test_a_file_has_a_history_and_comes_back_after_its_deletion(
     assert said(tool, "view", "/memories/boat.md").endswith("     1\tberth 14")
 
 
-def test_an_outage_is_never_an_empty_memory(tool: MemorybaseMemoryTool, stack: Stack) -> None:
-    said(tool, "create", file_text="berth 12")
-    stack.kill()
+def test_an_outage_is_never_an_empty_memory(stack: Stack, flow: str) -> None:
+    tool = MemorybaseMemoryTool(Client("http://127.0.0.1:9", stack.key, tries=1), flow)
     for command, fields in (("view", {}), ("insert", {"insert_line": 0, "insert_text": "x"}), ("delete", {})):
         assert said(tool, command, **fields).startswith(
             "Error: Memory is unavailable at the moment (connection_failed)"
