@@ -238,6 +238,10 @@ class MessageChanges(Body):
         NOT_GIVEN
     )
     pinned: Annotated[bool, Field(description="Whether searches return it first where it is relevant.")] = NOT_GIVEN
+    version: Annotated[
+        int,
+        Field(ge=1, description="The version that the caller has read: nothing changes if there is another one now."),
+    ] = NOT_GIVEN
     reason: Reason | None = Field(default=None, description="Why; for people, at most 500 characters.")
 
 

@@ -111,14 +111,14 @@ def edit_message(
     message_id: MessageId, flow_id: FlowFilter, body: MessageChanges, services: ServicesDep, caller: Writer
 ) -> Repairs:
     """Change content, files or metadata; mute or pin the message. Searches see it at once; jobs update the knowledge
-    bases. Former versions are kept until the message is deleted."""
+    bases. Former versions are kept until the message is deleted. With `version`, 409 if the message has another one."""
     given = body.given()
-    attribution = _attribution(caller, given.pop("reason", None))
+    attribution, version = _attribution(caller, given.pop("reason", None)), given.pop("version", None)
     flags = {name: given.pop(name) for name in edits.FLAGS if name in given}
     changes = messages.normalise_changes(given)
     found = caller_ids.find(services, message_id, flow_id)
     with counting() as replaced:
-        job_ids = edits.edit_message(services, caller.user_id, found, changes | flags, attribution)
+        job_ids = edits.edit_message(services, caller.user_id, found, changes | flags, attribution, version=version)
     return Repairs(job_ids=job_ids, warnings=caveats.redacted(replaced))
 
 

@@ -7,7 +7,7 @@
  *     await client.captureRun("support", { session_id: "anna", messages: [{ role: "user", content: "Berth 12." }] });
  *     const { results } = await client.searchFlow({ flow_id: "support", query: "Where is the boat?" });
  *
- * Reading order: calls (what is sent, errors, retries), transport, operations (generated), client, outbox/, ai/.
+ * Reading order: calls (what is sent, errors, retries), transport, operations (generated), client, outbox/, ai/, anthropic-memory/.
  */
 export { Client, type CaptureOutbox, type ClientOptions, type Run, type SendRun, type WaitOptions } from "./client.js";
 export { MemorybaseError } from "./errors.js";

@@ -560,7 +560,7 @@ export class Operations extends Transport {
 
   /**
    * Change content, files or metadata; mute or pin the message. Searches see it at once; jobs update the knowledge
-   * bases. Former versions are kept until the message is deleted.
+   * bases. Former versions are kept until the message is deleted. With `version`, 409 if the message has another one.
    */
   editMessage(
     messageId: string,

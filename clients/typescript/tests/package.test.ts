@@ -49,18 +49,20 @@ const USE = `
 import { Client, errors } from "memorybase-client";
 import { Outbox } from "memorybase-client/outbox";
 import { memoryMiddleware } from "memorybase-client/ai";
+import { memoryHandlers } from "memorybase-client/anthropic-memory";
 const [url, key, directory] = process.argv.slice(1);
 const client = new Client({ url, key, outbox: new Outbox(directory) });
 const { status } = await client.healthLive();
 const missing = await client.getFlow("none").catch((error) => error instanceof errors.NotFound);
 const middleware = memoryMiddleware({ client, flowId: "f" });
-console.log(JSON.stringify([status, missing, middleware.specificationVersion]));
+const handlers = Object.keys(memoryHandlers({ client, flowId: "f" })).length;
+console.log(JSON.stringify([status, missing, middleware.specificationVersion, handlers]));
 await client.close();
 `;
 
-test("it works in an empty project, the AI SDK not installed", () => {
+test("it works in an empty project, the AI SDK and Anthropic's SDK not installed", () => {
   const words = ["--input-type=module", "--eval", USE, running().url, KEY, join(project, "outbox")];
-  assert.deepEqual(JSON.parse(run(project, process.execPath, ...words)), ["ok", true, "v4"]);
+  assert.deepEqual(JSON.parse(run(project, process.execPath, ...words)), ["ok", true, "v4", 6]);
 });
 
 test("the main entry needs nothing of Node", async () => {
@@ -111,6 +113,14 @@ const same: LanguageModelMiddleware = middleware;
 export const model = wrapLanguageModel({ model: new MockLanguageModelV4(), middleware: [middleware, same] });
 `;
 
+const TYPED_ANTHROPIC = `
+import { betaMemoryTool } from "@anthropic-ai/sdk/helpers/beta/memory";
+import { Client } from "memorybase-client";
+import { memoryHandlers } from "memorybase-client/anthropic-memory";
+
+export const tool = betaMemoryTool(memoryHandlers({ client: new Client({ key: "k" }), flowId: "f" }));
+`;
+
 for (const [module, moduleResolution] of [["nodenext", "nodenext"], ["esnext", "bundler"]]) {
   test(`its types are right for ${moduleResolution}`, async () => {
     const folder = join(project, `types-${moduleResolution}`);
@@ -128,13 +138,15 @@ for (const [module, moduleResolution] of [["nodenext", "nodenext"], ["esnext", "
     await writeFile(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["use.ts"] }));
     await writeFile(join(folder, "use.ts"), TYPED);
     check(folder);
-    // With the AI SDK, whose own types are not ours to check.
-    for (const name of ["ai", "@ai-sdk", "@types", "zod", "@standard-schema"]) {
+    // With the AI SDK and Anthropic's, whose own types are not ours to check.
+    for (const name of ["ai", "@ai-sdk", "@anthropic-ai", "@types", "zod", "@standard-schema"]) {
       await symlink(join(PROJECT, "node_modules", name), join(folder, "node_modules", name)).catch(() => undefined);
     }
     const withAi = { ...compilerOptions, skipLibCheck: true, types: ["node"] };
-    await writeFile(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions: withAi, include: ["ai.ts"] }));
-    await writeFile(join(folder, "ai.ts"), TYPED_AI);
+    await writeFile(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions: withAi, include: ["sdks/*.ts"] }));
+    await mkdir(join(folder, "sdks"));
+    await writeFile(join(folder, "sdks/ai.ts"), TYPED_AI);
+    await writeFile(join(folder, "sdks/anthropic.ts"), TYPED_ANTHROPIC);
     check(folder);
   });
 }

@@ -109,9 +109,11 @@ def edit_message(
     message_id: UUID,
     changes: Mapping[str, Any],
     attribution: Attribution = NOBODY,
+    *,
+    version: int | None = None,
 ) -> list[UUID]:
     """Write a new version of a message, or mute, unmute, pin or unpin it, which holds from this commit on. Returns the
-    ids of the repair jobs. Raises NotFound, InvalidRequest."""
+    ids of the repair jobs. Raises NotFound, InvalidRequest, MessageConflict if its version is not `version`."""
     for name in changes:
         if name not in (*EDITABLE, *FLAGS):
             raise errors.InvalidRequest(f"{name} of a message cannot be changed", field=name, limit=[*EDITABLE, *FLAGS])
@@ -124,6 +126,9 @@ def edit_message(
         attribution = screened(services, user_id, found.flow_id, attribution)
     with services.database.transaction() as db:
         bases, session, message = _locked_message(db, user_id, message_id)
+        if version not in (None, message.version):
+            text = f"version must be {message.version}, the message's version now (got {version}); nothing was changed"
+            raise errors.MessageConflict(text, field="version", value=version, limit=message.version)
         now = clock.now(db)
         scheduled: Sequence[JobRow] = ()
         if edited or not flags:

@@ -38,6 +38,23 @@ def test_a_message_is_muted_and_edited_in_one_call_with_the_keys_name(api: Api) 
     assert history[1]["former"] == {"content": SAID[0]}
 
 
+def test_an_edit_of_another_version_than_was_read_changes_nothing(api: Api) -> None:
+    message, *_ = captured(api)
+    path = f"/messages/{message}"
+    for body in ({"content": "mine", "muted": True, "version": 2}, {"metadata": {"by": "me"}, "version": 3}):
+        refused = api.call("PATCH", path, json=body, expect=409).json()["error"]
+        assert (refused["code"], refused["field"]) == ("message_conflict", "version")
+        assert (refused["value"], refused["limit"]) == (body["version"], 1)
+    assert api.get(path)["content"] == SAID[0]
+    assert not api.get(path)["muted"]
+    api.call("PATCH", path, json={"content": "mine", "version": 1})
+    assert api.call("PATCH", path, json={"content": "theirs", "version": 1}, expect=409).json()["error"]["limit"] == 2
+    api.call("PATCH", path, json={"muted": True, "version": 2})
+    assert (api.get(path)["content"], api.get(path)["version"]) == ("mine", 2)
+    for version in (0, None, "1.5"):
+        assert api.call("PATCH", path, json={"version": version}, expect=422).json()["error"]["field"] == "version"
+
+
 def test_messages_are_listed_by_state_and_words(api: Api) -> None:
     twelve, nine, pump = captured(api)
     api.call("PATCH", f"/messages/{nine}", json={"pinned": True})

@@ -1116,10 +1116,12 @@ class Operations(Transport):
         metadata: Mapping[str, Any] | None = None,
         muted: bool | None = None,
         pinned: bool | None = None,
+        version: int | None = None,
         reason: str | None = None,
     ) -> models.Repairs:
         """Change content, files or metadata; mute or pin the message. Searches see it at once; jobs update the
-        knowledge bases. Former versions are kept until the message is deleted.
+        knowledge bases. Former versions are kept until the message is deleted. With `version`, 409 if the
+        message has another one.
 
         message_id: A UUID, or the id that the caller chose.
         flow_id: A UUID, or the caller's id.
@@ -1128,6 +1130,7 @@ class Operations(Transport):
         metadata: New metadata; it replaces the stored one.
         muted: Whether no search recalls it; its conversation still shows it.
         pinned: Whether searches return it first where it is relevant.
+        version: The version that the caller has read: nothing changes if there is another one now.
         reason: Why; for people, at most 500 characters.
         """
         call = Call(
@@ -1141,6 +1144,7 @@ class Operations(Transport):
                     "metadata": metadata,
                     "muted": muted,
                     "pinned": pinned,
+                    "version": version,
                     "reason": reason,
                 }
             ),

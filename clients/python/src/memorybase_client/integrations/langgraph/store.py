@@ -39,6 +39,7 @@ from langgraph.store.base import (
 )
 
 from memorybase_client import Client, errors, models
+from memorybase_client.integrations._flows import capture_now
 from memorybase_client.integrations._messages import is_storable, storable_text
 
 Json = dict[str, Any]
@@ -204,33 +205,15 @@ class MemorybaseStore(BaseStore):
         return None
 
     def _capture(self, namespace: Namespace, run_id: str, message: Json) -> models.CapturedMessage:
-        def capture() -> models.CaptureAnswer:
-            return self._client.capture_run(
-                self._flow_id,
-                session_id=_name(namespace),
-                end_user_id=_scope_of(namespace) or _name(namespace),
-                run_id=run_id,
-                messages=[message],
-                on_conflict="keep",
-            )
-
-        try:
-            answer = capture()
-        except errors.NotFound:
-            self._create_flow()
-            answer = capture()
-        return answer.messages[0]
-
-    def _create_flow(self) -> None:
-        self._client.put_flow(self._flow_id, name=self._flow_id)
-        try:
-            # Every item is worth a job: nothing follows it that would reach a larger threshold.
-            self._client.create_memory_base(
-                name=f"{self._flow_id} store", flow_id=self._flow_id, capture="all", threshold=1
-            )
-        except errors.NameTaken:
-            if not self._client.list_memory_bases(flow_id=self._flow_id, size=1).page().items:
-                raise  # it belongs to another flow; else another process was faster
+        return capture_now(
+            self._client,
+            self._flow_id,
+            message,
+            kind="store",
+            session_id=_name(namespace),
+            end_user_id=_scope_of(namespace) or _name(namespace),
+            run_id=run_id,
+        )
 
     def _delete(self, run_id: str) -> None:
         with suppress(errors.NotFound):
