@@ -84,6 +84,12 @@ class SearchBody(Body):
     neighbors: int = Field(
         default=0, ge=0, le=request.MAX_NEIGHBORS, description="Number of turns to show before and after each result."
     )
+    snippet_chars: int = Field(
+        default=request.MAX_SNIPPET_CHARS,
+        ge=request.MIN_SNIPPET_CHARS,
+        le=request.MAX_SNIPPET_CHARS,
+        description="Maximum characters of each `snippet`.",
+    )
     include_pending: bool = Field(default=True, description="Whether to find messages that are not ingested yet.")
     exclude_message_ids: list[Identifier] = Field(
         default_factory=list,

@@ -55,6 +55,13 @@ class MessageFilter(BaseModel):
     ingested: bool | None = Field(default=None, description="Requires memory_base_id.")
     since: Moment | None = Field(default=None, description="Inclusive, like `until`. Without a time zone: UTC.")
     until: Until | None = Field(default=None, description="End of the time range, inclusive.")
+    before_message_id: Identifier | None = Field(
+        default=None,
+        description="Only messages that stand before this one in its session; with `order` `desc` the nearest first.",
+    )
+    after_message_id: Identifier | None = Field(
+        default=None, description="Only messages that stand after this one in its session."
+    )
     state: Literal["muted", "pinned", "failed"] | None = Field(
         default=None, description="`failed`: it could not be embedded; requires memory_base_id."
     )
@@ -75,7 +82,11 @@ def list_messages(
     which: Annotated[MessageFilter, Query()],
 ) -> Page[MessageView]:
     """List messages: by seq within one session of a flow, else by time of capture."""
-    query = MessageQuery(flow_id=flow_id, run_id=run_id, **dict(which))
+    given = dict(which)
+    for name in ("before_message_id", "after_message_id"):
+        if given[name] is not None:
+            given[name] = CallerId.of(caller.user_id, "message", given[name], name=name)
+    query = MessageQuery(flow_id=flow_id, run_id=run_id, **given)
     return sessions.list_messages(services, caller.user_id, query, page)
 
 

@@ -23,11 +23,13 @@ BETWEEN_MESSAGES = timedelta(minutes=2)  # of a history, which tells when its se
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`evidence`: the ids of the messages that answer the question; empty if none does."""
+    """`evidence`: the ids of the messages that answer the question; empty if none does. `pattern`: what an answer
+    contains, if the file says so."""
 
     text: str
     category: str
     evidence: frozenset[str]
+    pattern: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ def history(corpus: str, name: str, document: Mapping[str, Any], now: datetime) 
         for each in document["sessions"]
     ]
     questions = [
-        Question(question["question"], question["kind"], frozenset(question["answers"]))
+        Question(question["question"], question["kind"], frozenset(question["answers"]), question.get("pattern"))
         for question in document["questions"]
     ]
     return Conversation(corpus, name, runs, questions)

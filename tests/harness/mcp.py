@@ -35,11 +35,14 @@ class McpClient:
 
     def call(self, tool: str, /, **arguments: Any) -> Json:
         """What the tool returns; raises Refused."""
+        return self.answer(tool, **arguments)[0]
+
+    def answer(self, tool: str, /, **arguments: Any) -> tuple[Json, str]:
+        """What the tool returns, and its text; raises Refused."""
         result = self.run(lambda client: client.call_tool(tool, arguments))
         if result.is_error:
             raise Refused(result.content[0].text)
-        content: Json = result.structured_content
-        return content
+        return result.structured_content, result.content[0].text
 
     def refused(self, tool: str, /, **arguments: Any) -> str:
         """The error of a call that must fail."""

@@ -59,15 +59,15 @@ def find(services: Services, given: CallerId, flow_id: UUID | None = None) -> UU
         return locate(db, given, flow_id)
 
 
-def locate(db: OrmSession, given: CallerId, flow_id: UUID | None) -> UUID:
-    """`find` within a transaction."""
+def locate(db: OrmSession, given: CallerId, flow_id: UUID | None, *, field: str | None = None) -> UUID:
+    """`find` within a transaction. `field`: where the id was sent, if not in the usual one."""
     if flow_id is not None:
         check_flow(db, given.user_id, flow_id)
         row_id = present(db, flow_id, [given]).get(given)
     else:
         row_id = _in_any_flow(db, given)
     if row_id is None:
-        raise not_found(_KINDS[given.kind], given.sent)
+        raise not_found(_KINDS[given.kind], given.sent, field=field)
     return row_id
 
 

@@ -78,10 +78,18 @@ class MessageSize(NamedTuple):
 MessageState = Literal["muted", "pinned", "failed"]
 
 
+class MessagePosition(NamedTuple):
+    """Where a message stands in its session."""
+
+    session_uuid: UUID
+    seq: int
+
+
 @dataclass(frozen=True, slots=True)
 class MessageQuery:
-    """Which messages: those that match every field that is not None. `since` and `until` are inclusive. `failed`: no
-    job could embed it in this version (a dead letter of the memory base)."""
+    """Which messages: those that match every field that is not None. `since` and `until` are inclusive; `before` and
+    `after` are not, and mean one session. `failed`: no job could embed it in this version (a dead letter of the memory
+    base)."""
 
     flow_id: UUID | None = None
     memory_base_id: UUID | None = None
@@ -93,6 +101,10 @@ class MessageQuery:
     ingested: bool | None = None
     since: datetime | None = None
     until: datetime | None = None
+    before_message_id: CallerId | None = None
+    after_message_id: CallerId | None = None
+    before: MessagePosition | None = None  # of before_message_id
+    after: MessagePosition | None = None  # of after_message_id
     state: MessageState | None = None
     find: str | None = None  # words, by the keyword index
     find_keys: tuple[tuple[int, ...], ...] | None = None  # of each of its terms in the flow's index
@@ -324,6 +336,16 @@ def messages_page(
     return fetch_page(db, statement.where(*conditions), counting, _message_order(query), request)
 
 
+def fetch_position(
+    db: OrmSession, message_id: UUID, *, session_id: str | None, end_user_id: str | None
+) -> MessagePosition | None:
+    """Where a message stands; None if it is not of this session, or of a session of this end user."""
+    found = sa.select(Message.session_uuid, Message.seq).join(Session, MESSAGE_OF_SESSION)
+    which = [*given(session_id, Session.session_id), *given(end_user_id, Session.end_user_id)]
+    row = db.execute(found.where(Message.id == message_id, Session.deleted_at.is_(None), *which)).one_or_none()
+    return None if row is None else MessagePosition(*row)
+
+
 def fetch_message_view(db: OrmSession, user_id: UUID, message_id: UUID) -> AnyRow | None:
     own = message_rows().join(Flow, Flow.id == Message.flow_id).where(own_flow(user_id), Session.deleted_at.is_(None))
     return db.execute(own.where(Message.id == message_id)).one_or_none()
@@ -332,7 +354,8 @@ def fetch_message_view(db: OrmSession, user_id: UUID, message_id: UUID) -> AnyRo
 def _message_order(query: MessageQuery) -> Keyset:
     """By seq within one session, by time of capture across sessions."""
     descending = query.order == "desc"
-    if query.run_id is not None or (query.flow_id is not None and query.session_id is not None):
+    is_of_session = query.before is not None or query.after is not None
+    if is_of_session or query.run_id is not None or (query.flow_id is not None and query.session_id is not None):
         return Keyset("messages-of-session", (Message.seq,), descending)
     return Keyset("messages", (Message.captured_at, Message.seq, Message.id), descending)
 
@@ -345,6 +368,8 @@ def _message_conditions(user_id: UUID, query: MessageQuery, base: MemoryBase | N
         *given(query.is_output, Message.is_output),
         *given(query.session_id, partial(_in_session, user_id, query.flow_id)),
         *within(Message.timestamp, query.since, query.until),
+        *given(query.before, lambda at: sa.and_(Message.session_uuid == at.session_uuid, Message.seq < at.seq)),
+        *given(query.after, lambda at: sa.and_(Message.session_uuid == at.session_uuid, Message.seq > at.seq)),
         *given(query.end_user_id, _of_end_user),
         *given(query.state, partial(_in_state, base)),
     ]

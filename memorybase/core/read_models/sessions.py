@@ -40,7 +40,7 @@ from memorybase.core.queries import flows as flow_queries
 from memorybase.core.queries import keyword_index as postings
 from memorybase.core.queries import messages as message_queries
 from memorybase.core.queries.coverage import RANKED, SearchState
-from memorybase.core.queries.messages import MessageQuery
+from memorybase.core.queries.messages import MessagePosition, MessageQuery
 from memorybase.core.queries.ownership import require, require_flow, require_memory_base, resolve_flow
 from memorybase.core.queries.session_lists import SessionFilter
 from memorybase.core.queries.text_filter import TextFilter, flows_to_filter, rarest_positions, read_filter
@@ -269,13 +269,28 @@ def _resolved(
     if flow_id is None and query.session_id is not None:
         flows = session_lists.flows_with_session(db, user_id, query.session_id)
         flow_id = flows[0] if len(flows) == 1 else None
+    before = _position(db, query, flow_id, "before_message_id")
+    after = _position(db, query, flow_id, "after_message_id")
     keys, rarest = None, None
     if query.find is not None and flow_id is not None:
         words = analyzer.analyzer(services.settings.keyword_language)
         asked = words.asked(query.find, partial(postings.languages_of, db, [flow_id]))
         keys = tuple(analyzer.term_keys(flow_id, term, asked) for term in asked.terms)
         rarest = rarest_positions(db, [(flow_id, keys)])
-    return replace(query, flow_id=flow_id, run_id=run_id, find_keys=keys, find_positions=rarest), base
+    found = replace(query, flow_id=flow_id, run_id=run_id, find_keys=keys, find_positions=rarest)
+    return replace(found, before=before, after=after), base
+
+
+def _position(db: OrmSession, query: MessageQuery, flow_id: UUID | None, name: str) -> MessagePosition | None:
+    """Where the message stands that this field names. Raises NotFound if it is not among those of the query."""
+    given: CallerId | None = getattr(query, name)
+    if given is None:
+        return None
+    message_id = caller_ids.locate(db, given, flow_id, field=name)
+    position = message_queries.fetch_position(
+        db, message_id, session_id=query.session_id, end_user_id=query.end_user_id
+    )
+    return require(position, "message", given.sent, field=name)
 
 
 def flow_view(flow: Flow) -> FlowView:

@@ -19,11 +19,9 @@ from memorybase.core.search.candidates import Candidate
 from memorybase.core.search.corrections import Kind
 from memorybase.core.search.exact_matches import Extent
 from memorybase.core.search.passages import PassageTerms, Reader, Span, rarities
-from memorybase.core.search.request import SearchRequest
+from memorybase.core.search.request import MAX_SNIPPET_CHARS, SearchRequest
 from memorybase.core.services import Services
 from memorybase.core.vectors.search import SCORE_DIGITS
-
-SNIPPET_CHARS = 600  # at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,7 @@ class Hit:
     role: SpeakerRole
     sender_name: SenderName
     content: Annotated[Any, Field(description="The content of the message.")]
-    snippet: Annotated[str, Field(description="The matching passage: whole sentences.")]
+    snippet: Annotated[str, Field(description="The matching passage: whole sentences, of `snippet_chars` at most.")]
     snippet_start: Annotated[int, Field(description="Where the passage begins in the message's text, in characters.")]
     snippet_end: Annotated[int, Field(description="Where the passage ends.")]
     timestamp: WrittenAt
@@ -313,7 +311,7 @@ def _snippets(
     if not request.passages:
         return [_span_snippet(text, position) for text, position in zip(texts, positions, strict=True)]
     readers = [
-        Reader(text, sought, max_chars=SNIPPET_CHARS, matched=position)
+        Reader(text, sought, max_chars=request.snippet_chars, matched=position)
         for text, position in zip(texts, positions, strict=True)
     ]
     weights = rarities(sought.terms, [reader.terms for reader in readers])
@@ -341,11 +339,11 @@ def _chunks(
     texts: Sequence[str],
     messages: Mapping[UUID, FoundMessage],
 ) -> list[str | None]:
-    """The chunk that matched of each message longer than a snippet, read from the store."""
+    """The chunk that matched of each message longer than any snippet, read from the store."""
     chunk_ids: dict[Target, list[str]] = {}
     for candidate, text in zip(chosen, texts, strict=True):
         is_known = candidate.text is not None or candidate.passage is not None
-        if not is_known and len(text) > SNIPPET_CHARS and not _is_only_chunk(candidate, messages):
+        if not is_known and len(text) > MAX_SNIPPET_CHARS and not _is_only_chunk(candidate, messages):
             chunk_ids.setdefault(candidate.target, []).append(candidate.chunk_id)
     stored = {
         id_: record.text

@@ -21,6 +21,7 @@ Mode = Literal["hybrid", "dense", "keyword"]
 MODES: tuple[Mode, ...] = ("hybrid", "dense", "keyword")
 
 MAX_NEIGHBORS = 20
+MIN_SNIPPET_CHARS, MAX_SNIPPET_CHARS = 80, 600
 MAX_EXCLUDED = 1_000
 MAX_HALF_LIFE_DAYS = 36_500
 MAX_MEMORY_BASES = 50  # in one search: each is a query of the store
@@ -47,6 +48,7 @@ class SearchRequest:
     time_zone: whose days the query means; None: that of the flow.
     exact_text: the text whose own message comes first, of which the query may be a sentence. `search` sets it for a
     search by people, which is one without a min_score: what recalls for a model has at least 0.
+    snippet_chars: the length of a snippet at most.
     passages: if false, a snippet is the chunk that matched, for callers that read the messages themselves.
     """
 
@@ -73,6 +75,7 @@ class SearchRequest:
     memory_base_ids: Sequence[UUID] = ()
     fold_alike: bool = False
     corrections: bool | None = None
+    snippet_chars: int = MAX_SNIPPET_CHARS
     passages: bool = True
     time_zone: str | None = None
     exact_text: str | None = None
@@ -92,6 +95,7 @@ def check(request: SearchRequest) -> None:
         )
     check_query(request.query, top_k=request.top_k, min_score=request.min_score, metadata=request.metadata or {})
     check_bound("neighbors", request.neighbors, 0, MAX_NEIGHBORS)
+    check_bound("snippet_chars", request.snippet_chars, MIN_SNIPPET_CHARS, MAX_SNIPPET_CHARS)
     check_bound("exclude_message_ids", len(request.exclude_message_ids), 0, MAX_EXCLUDED, unit="ids")
     check_half_life(request.half_life_days)
     time_zones.checked(request.time_zone)

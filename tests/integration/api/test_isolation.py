@@ -477,6 +477,7 @@ CASES: Cases = {
         Attempt("/messages", query={"memory_base_id": o.base, "flow_id": e.flow}),
         Attempt("/messages", query={"memory_base_id": e.base, "flow_id": o.flow}),
         *(Attempt("/messages", query={"run_id": each}) for each in (o.run, o.named("run-2"))),
+        *(Attempt("/messages", query={name: o.message}) for name in ("before_message_id", "after_message_id")),
         free("/messages", {"session_id": o.named("session-2")}),
         free("/messages", {"end_user_id": o.named("end-user-2")}),
     ],

@@ -224,6 +224,7 @@ CASES: dict[str, Callable[[Two, Ids], list[Case]]] = {
         asks("/messages", session_id=f"{o.name}-session", flow_id="support"),
         asks("/messages", memory_base_id=t.base),
         asks("/messages", run_id=o.run),
+        *(asks("/messages", **{name: o.message}) for name in ("before_message_id", "after_message_id")),
         asks("/messages", flow_id="support", find="secret"),
     ],
     **{

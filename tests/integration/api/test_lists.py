@@ -160,6 +160,36 @@ class TestMessages:
         assert other.refused("GET", f"/messages?memory_base_id={base}", 404)["field"] == "memory_base_id"
 
 
+@pytest.mark.both_databases
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_messages_are_listed_next_to_one_of_their_session(request: pytest.FixtureRequest, database: str) -> None:
+    api: Api = request.getfixturevalue("api" if database == "sqlite" else "postgres_api")
+    said = [{"role": "user", "content": each, "id": each, "timestamp": "2026-01-01T00:00:00Z"} for each in "abcde"]
+    api.flow()
+    for session, messages in (("s1", said[:3]), ("s2", [{"role": "user", "content": "x"}]), ("s1", said[3:])):
+        body = {"session_id": session, "messages": messages, "end_user_id": "ada" if session == "s1" else "bob"}
+        api.post("/flows/support/runs", body, expect=201)
+
+    def listed(**params: Any) -> tuple[str, int]:
+        page = api.get("/messages", flow_id="support", **params)
+        return "".join(each["content"] for each in page["items"]), page["total"]
+
+    assert listed(before_message_id="c") == ("ab", 2)
+    assert listed(before_message_id="c", order="desc", size=1) == ("b", 2)
+    assert listed(after_message_id="c", size=1) == ("d", 2)
+    assert listed(after_message_id="a", before_message_id="e") == ("bcd", 3)
+    assert listed(after_message_id="e", session_id="s1", end_user_id="ada") == ("", 0)
+    first = api.get("/messages", after_message_id="a", size=2)
+    assert [each["content"] for each in first["items"]] == ["b", "c"]
+    following = api.get("/messages", after_message_id="a", size=2, cursor=first["next_cursor"])
+    assert [each["content"] for each in following["items"]] == ["d", "e"]
+
+    for params in ("after_message_id=gone", "after_message_id=c&session_id=s2", "after_message_id=c&end_user_id=bob"):
+        error = api.refused("GET", f"/messages?flow_id=support&{params}", 404)
+        assert (error["field"], error["value"]) == ("after_message_id", params.partition("&")[0].partition("=")[2])
+    assert api.refused("GET", "/messages?before_message_id=gone", 404)["field"] == "before_message_id"
+
+
 class TestEdits:
     def test_an_edit_raises_the_version_and_names_the_repairs(self, api: Api) -> None:
         base = api.memory(threshold=1)["id"]

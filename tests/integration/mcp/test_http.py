@@ -39,7 +39,7 @@ def post(served: Served, path: str = "/mcp", body: Any = None, **headers: str) -
 
 @each_row("era", ERAS)
 def test_a_search_finds_messages_in_both_eras(served: Served, era: str) -> None:
-    found = served.client("/flows/support", era=era).call("search_memory", query="green fence")["results"]
+    found = served.client("/flows/support", era=era).call("search_memory", query="green fence", neighbors=1)["results"]
 
     assert found[0]["content"] == "The fence is green."
     assert found[0]["session_id"] == "house"
@@ -366,7 +366,7 @@ def test_an_error_has_the_id_of_its_request(served: Served) -> None:
     answer = post(served, body=gone, **{"X-Request-Id": "abc-2"})
 
     text = answer.json()["result"]["content"][0]["text"]
-    assert "There is no such message" in text
+    assert "There is no message 'gone' here (not_found, message_id; do not retry unchanged" in text
     assert "request abc-2" in text
 
 

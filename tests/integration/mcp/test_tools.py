@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -103,25 +104,44 @@ class TestSearchMemory:
         api.capture("one", "The fence is green.", "three")
 
         hit = memory.call("search_memory", query="green fence", top_k=1)["results"][0]
-        alone = memory.call("search_memory", query="green fence", top_k=1, neighbors=0)["results"][0]
+        beside = memory.call("search_memory", query="green fence", top_k=1, neighbors=1)["results"][0]
 
-        assert [shown(hit[side]) for side in ("before", "after")] == [[("assistant", "one")], [("assistant", "three")]]
-        assert (alone["before"], alone["after"]) == ([], [])
+        assert [shown(beside[side]) for side in ("before", "after")] == [
+            [("assistant", "one")],
+            [("assistant", "three")],
+        ]
+        assert not {"before", "after"} & set(hit)
         assert hit["pending"] is True
         base = api.get("/memories")["items"][0]["id"]
         api.post(f"/memories/{base}/flush", expect=(200, 202))
         api.work()
-        assert memory.call("search_memory", query="green fence", top_k=1)["results"][0]["pending"] is False
+        assert memory.call("search_memory", query="green fence", top_k=1)["results"][0].get("pending") is None
 
     def test_a_long_hit_is_the_passage_that_matched(self, api: Api, memory: McpClient) -> None:
         padding = "Nothing of interest happened on that day. " * 200
-        api.capture(f"{padding} The fence is green. {padding}")
+        text = f"{padding} The fence is green. {padding}"
+        api.capture(text)
 
         hit = memory.call("search_memory", query="green fence", min_score=0)["results"][0]
 
         assert "The fence is green." in hit["content"]
-        assert len(hit["content"]) < 4_100
-        assert hit["truncated"] is True
+        assert len(hit["content"]) <= 240
+        assert hit["chars"] == len(text)
+        assert text[hit["offset"] :].startswith(hit["content"])
+
+    def test_an_answer_is_bounded_and_says_what_it_leaves_out(self, api: Api, memory: McpClient) -> None:
+        long = 'It is a "long" fence.\n' * 40
+        api.capture(*(f"Fence {number} is green. {long}" for number in range(40)))
+
+        found, text = memory.answer("search_memory", query="green fence", top_k=40, neighbors=5, min_score=0)
+
+        shown_hits = len(found["results"])
+        assert 1 < shown_hits < 40
+        assert found["left_out"].startswith(f"{40 - shown_hits} weaker results")
+        assert len(text) <= 8_000
+        assert json.loads(text) == found, "a client that reads the text has the same answer"
+        few, _ = memory.answer("search_memory", query="green fence", top_k=2, min_score=0)
+        assert "left_out" not in few
 
     def test_nothing_found_is_an_empty_list_but_without_a_memory_base_an_error(self, api: Api) -> None:
         api.flow()
@@ -170,7 +190,7 @@ class TestSearchMemory:
 
         assert memory.call("search_memory", query="walrus", session_id='["s"]')["results"]
         assert memory.call("list_sessions", query='["walrus"]')["sessions"][0]["session_id"] == '["s"]'
-        assert "cursor" in memory.refused("get_session", session_id='["s"]', before='{"a": 1}')
+        assert """no message '{"a": 1}'""" in memory.refused("get_session", session_id='["s"]', before='{"a": 1}')
         memory.call("correct_memory", message_id=message_id, muted=True, reason='{"ticket": 5}')
         (change,) = api.get(f"/messages/{message_id}/history")["items"]
         assert change["reason"] == '{"ticket": 5}'
@@ -209,7 +229,82 @@ class TestReading:
         pages = [[each["content"] for each in page["messages"]] for page in (newest, earlier, first)]
         assert pages == [["e", "f", "g"], ["b", "c", "d"], ["a"]]
         assert newest["total"] == 7
-        assert first["before"] is None
+        assert newest["left_out"] == "4 earlier messages: pass `before`"
+        assert (newest["after"], first["before"]) == (None, None)
+
+    def test_a_message_is_read_with_those_around_it_and_further_in_both_directions(
+        self, api: Api, memory: McpClient
+    ) -> None:
+        # All of one time: only their places tell the order.
+        ids = [each["id"] for each in api.capture(*"abcdefghi")["messages"]]
+        read = partial(memory.call, "get_session")
+
+        around = read(around=ids[4], limit=3)
+        earlier = read(session_id="s1", before=around["before"], limit=2)
+        later = read(after=around["after"], limit=2)
+        first, last = read(before=earlier["before"]), read(after=later["after"])
+
+        pages = [
+            "".join(each["content"] for each in page["messages"]) for page in (first, earlier, around, later, last)
+        ]
+        assert pages == ["a", "bc", "def", "gh", "i"]
+        assert {page["total"] for page in (first, earlier, around, later, last)} == {9}
+        assert around["left_out"] == "3 earlier messages: pass `before`; 3 later messages: pass `after`"
+        assert (first["before"], last["after"]) == (None, None)
+        assert read(around=ids[0], limit=1)["left_out"] == "8 later messages: pass `after`"
+
+    def test_a_long_message_is_read_in_parts_that_say_so(self, api: Api, memory: McpClient) -> None:
+        text = "".join(f'"{number}"\n' for number in range(4_000))
+        said = ("before " * 1_000, text, "after")
+        before, message, _ = (each["id"] for each in api.capture(*said)["messages"])
+
+        page, shown_text = memory.answer("get_session", around=message)
+        part = next(each for each in page["messages"] if each["id"] == message)
+        parts = [part["content"]]
+        while "next_offset" in part:
+            rest, rest_text = memory.answer("get_session", around=message, offset=part["next_offset"])
+            (part,) = rest["messages"]
+            parts.append(part["content"])
+            assert len(rest_text) <= 8_000
+            assert (rest["before"], rest["after"]) == (message, message)
+
+        assert "".join(parts) == text
+        assert part["chars"] == len(text)
+        assert len(shown_text) <= 8_000
+        beside = {each["id"]: each for each in page["messages"]}[before]
+        assert said[0].startswith(beside["content"])
+        assert beside["next_offset"] == len(beside["content"]) < beside["chars"]
+        assert "next_offset" in page["left_out"]
+        assert f"offset must be less than {len(text)}" in memory.refused(
+            "get_session", around=message, offset=len(text)
+        )
+
+    def test_what_does_not_fit_is_on_the_next_page(self, api: Api, memory: McpClient) -> None:
+        said = [f"{number} {'x' * 1_000}" for number in range(20)]
+        api.capture(*said)
+
+        pages, page = [], memory.call("get_session", session_id="s1", limit=200)
+        while page["before"] is not None:
+            pages.append(page["messages"])
+            page = memory.call("get_session", before=page["before"], limit=200)
+        pages.append(page["messages"])
+
+        assert [each["content"] for shown in reversed(pages) for each in shown] == said
+
+    def test_which_messages_to_read_must_be_one_place_of_the_scope(self, api: Api, memory: McpClient) -> None:
+        (message,) = (each["id"] for each in api.capture("x", session="ben-1", end_user_id="ben")["messages"])
+        api.capture("y", session="s2")
+        anna = client_of(api, end_user="anna")
+
+        assert f"no message {message!r}" in anna.refused("get_session", around=message)
+        assert "no message 'gone'" in memory.refused("get_session", around="gone")
+        assert "Pass session_id, or around" in memory.refused("get_session")
+        assert "only one of around and after" in memory.refused("get_session", around=message, after=message)
+        assert "offset requires around (got 5)" in memory.refused("get_session", session_id="s2", offset=5)
+        error = memory.refused("get_session", session_id="s2", before=message)
+        assert f"before must be a message of session 's2' (got {message!r} of session 'ben-1')" in error
+        for tool, arguments in (("correct_memory", {"muted": True}), ("forget_memory", {"confirm": True})):
+            assert "no message 'gone'" in memory.refused(tool, message_id="gone", **arguments)
 
     def test_calls_of_tools_are_named(self, api: Api, memory: McpClient) -> None:
         asked = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
@@ -235,6 +330,19 @@ class TestReading:
         assert [each["session_id"] for each in rest["sessions"]] == ["s2"]
         assert rest["cursor"] is None
 
+    def test_sessions_that_do_not_fit_are_on_the_next_page(self, api: Api, memory: McpClient) -> None:
+        names = [f"{number:03}-{'s' * 120}" for number in range(60)]
+        for name in names:
+            api.capture("x", session=name, run_id=name)
+
+        page, text = memory.answer("list_sessions", limit=100)
+        rest = memory.call("list_sessions", limit=100, cursor=page["cursor"])
+
+        assert len(text) <= 8_000
+        assert page["left_out"] == "older sessions: pass `cursor`"
+        assert "left_out" not in rest
+        assert [each["session_id"] for each in page["sessions"] + rest["sessions"]] == names[::-1]
+
     def test_sessions_about_something_are_listed_best_first(self, api: Api, memory: McpClient) -> None:
         api.capture("The roof is blue.", "The fence is green, the green fence.", session="house")
         api.capture("A fence.", session="garden")
@@ -243,6 +351,7 @@ class TestReading:
 
         assert [each["session_id"] for each in sessions] == ["house", "garden"]
         assert "green fence" in sessions[0]["passage"]
+        assert memory.call("get_session", around=sessions[0]["message_id"])["session_id"] == "house"
         assert sessions[0]["score"] >= sessions[1]["score"]
 
 
@@ -427,7 +536,7 @@ class TestResourcesAndPrompts:
 
         assert self.read(memory, f"memorybase://messages/{message}") == "x"
         for uri in (f"messages/{message}", "messages/gone", "sessions/ben-1", "sessions/ben-1/summary"):
-            with pytest.raises(MCPError, match=r"no session|no such message"):
+            with pytest.raises(MCPError, match=r"no session|no message '"):
                 self.read(anna, f"memorybase://{uri}")
         with pytest.raises(MCPError, match="no session 'ben-1'"):
             self.prompt(anna, "catch_up", session_id="ben-1")

@@ -29,8 +29,7 @@ from memorybase.core.memory_bases import deletion, regenerate
 from memorybase.core.models import Capture, LedgerEntry
 from memorybase.core.search import search as message_search
 from memorybase.core.search.bands import MIN_SCORE
-from memorybase.core.search.hits import SNIPPET_CHARS
-from memorybase.core.search.request import SearchRequest
+from memorybase.core.search.request import MAX_SNIPPET_CHARS, SearchRequest
 from memorybase.core.sessions import edits
 from memorybase.core.vectors.chroma import ChromaStore
 from memorybase.core.vectors.chunk_ids import chunk_id
@@ -176,8 +175,11 @@ def test_of_a_long_message_the_passage_is_shown_and_its_place(world: Corpus, flo
 
     assert hit.message_id == said
     assert "The zebra lives in Basel." in hit.snippet
-    assert len(hit.snippet) <= SNIPPET_CHARS
+    assert len(hit.snippet) <= MAX_SNIPPET_CHARS
     assert hit.content[hit.snippet_start : hit.snippet_end] == hit.snippet
+    (short,) = world.search("zebra Basel", memory_base_id=base_id, snippet_chars=80)
+    assert "The zebra lives in Basel." in short.snippet
+    assert len(short.snippet) <= 80
 
 
 def test_neighbours_are_the_turns_around_a_hit(world: Corpus, flow_id: UUID, base_id: UUID) -> None:

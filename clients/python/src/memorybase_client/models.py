@@ -1300,7 +1300,7 @@ class Hit(Answer):
     content: str | list[dict[str, Any]] | None = None
     """The content of the message."""
     snippet: str
-    """The matching passage: whole sentences."""
+    """The matching passage: whole sentences, of `snippet_chars` at most."""
     snippet_start: int
     """Where the passage begins in the message's text, in characters."""
     snippet_end: int

@@ -1041,6 +1041,8 @@ class Operations(Transport):
         ingested: bool | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
+        before_message_id: str | UUID | None = None,
+        after_message_id: str | UUID | None = None,
         state: Literal["muted", "pinned", "failed"] | None = None,
         find: str | None = None,
         order: Literal["asc", "desc"] | None = None,
@@ -1061,6 +1063,9 @@ class Operations(Transport):
         ingested: Requires memory_base_id.
         since: Inclusive, like `until`. Without a time zone: UTC.
         until: End of the time range, inclusive.
+        before_message_id: Only messages that stand before this one in its session; with `order` `desc` the
+        nearest first.
+        after_message_id: Only messages that stand after this one in its session.
         state: `failed`: it could not be embedded; requires memory_base_id.
         find: Only messages with all of these words; requires a flow or memory base.
         order: Oldest or newest first.
@@ -1083,6 +1088,8 @@ class Operations(Transport):
                 "ingested": ingested,
                 "since": since,
                 "until": until,
+                "before_message_id": before_message_id,
+                "after_message_id": after_message_id,
                 "state": state,
                 "find": find,
                 "order": order,
@@ -1686,6 +1693,7 @@ class Operations(Transport):
         metadata: Mapping[str, Any] | None = None,
         min_score: float | None = None,
         neighbors: int | None = None,
+        snippet_chars: int | None = None,
         include_pending: bool | None = None,
         exclude_message_ids: Sequence[str | UUID] | None = None,
         explain: bool | None = None,
@@ -1711,6 +1719,7 @@ class Operations(Transport):
         metadata: Keys that the metadata must have, with exactly these values.
         min_score: Minimum score of a result, from 0 to 1.
         neighbors: Number of turns to show before and after each result.
+        snippet_chars: Maximum characters of each `snippet`.
         include_pending: Whether to find messages that are not ingested yet.
         exclude_message_ids: Messages to leave out: UUIDs or the caller's ids; those of other flows count too.
         explain: Whether to show how each score was computed, in `parts`.
@@ -1740,6 +1749,7 @@ class Operations(Transport):
                     "metadata": metadata,
                     "min_score": min_score,
                     "neighbors": neighbors,
+                    "snippet_chars": snippet_chars,
                     "include_pending": include_pending,
                     "exclude_message_ids": exclude_message_ids,
                     "explain": explain,
@@ -1769,6 +1779,7 @@ class Operations(Transport):
         metadata: Mapping[str, Any] | None = None,
         min_score: float | None = None,
         neighbors: int | None = None,
+        snippet_chars: int | None = None,
         include_pending: bool | None = None,
         exclude_message_ids: Sequence[str | UUID] | None = None,
         explain: bool | None = None,
@@ -1796,6 +1807,7 @@ class Operations(Transport):
         metadata: Keys that the metadata must have, with exactly these values.
         min_score: Minimum score of a result, from 0 to 1.
         neighbors: Number of turns to show before and after each result.
+        snippet_chars: Maximum characters of each `snippet`.
         include_pending: Whether to find messages that are not ingested yet.
         exclude_message_ids: Messages to leave out: UUIDs or the caller's ids; those of other flows count too.
         explain: Whether to show how each score was computed, in `parts`.
@@ -1828,6 +1840,7 @@ class Operations(Transport):
                     "metadata": metadata,
                     "min_score": min_score,
                     "neighbors": neighbors,
+                    "snippet_chars": snippet_chars,
                     "include_pending": include_pending,
                     "exclude_message_ids": exclude_message_ids,
                     "explain": explain,

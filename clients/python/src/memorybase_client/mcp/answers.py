@@ -1,11 +1,14 @@
-"""Results of the tools. Their fields are the output schemas that clients read."""
+"""Results of the tools. Their fields are the output schemas that clients read, and their size is bounded: what a tool
+returns stays in the context of a model for the rest of a conversation."""
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, PlainSerializer
+from pydantic_core import to_json
 
 from memorybase_client._corrections import correction_of
 
@@ -13,33 +16,57 @@ if TYPE_CHECKING:
     from memorybase_client import models
 
 TEXT_PARTS = ("text", "input_text", "output_text")  # in which formats of messages keep their text
-MAX_CHARS = 4_000  # of a message in an answer: a longer one would fill the context of the model
+ITEMS_CHARS = 7_400  # of JSON: the items of an answer, which has at most 8,000
+PASSAGE_CHARS = 240  # of a message in a list of results: two sentences
+
+Item = TypeVar("Item", bound=BaseModel)
+
+
+def _is_empty(value: Any) -> bool:
+    return not value
+
+
+def _minute(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%MZ}"
+
+
+# Absent where it says nothing: in each of twenty items it would cost tokens.
+Rare = Field(exclude_if=_is_empty)
+Minute = Annotated[datetime, PlainSerializer(_minute), Field(description="UTC.")]
+LeftOut = Annotated[
+    str | None, Rare, Field(description="What the answer would be too long with, and how to get it; null: nothing.")
+]
 
 
 class Line(BaseModel):
-    """A message before or after a hit."""
+    """A message before or after a hit, of a long one the beginning."""
 
     role: str
     content: str
 
 
 class Hit(BaseModel):
-    """A found message. `content` of a long message is the passage that matched, and `truncated` is true."""
+    """A found message: its text, or of a longer one the passage that matched. get_session(around=id) reads on."""
 
     id: str
     session_id: str
     role: str
-    sender_name: str | None
-    time: datetime
+    sender_name: Annotated[str | None, Rare] = None
+    time: Minute
     score: float = Field(description="From 0 to 1; above 0.7 nine of ten are right.")
-    pending: bool = Field(description="Stored, and not ingested yet.")
+    pending: Annotated[bool, Rare, Field(description="Stored, and not ingested yet.")] = False
     content: str
-    truncated: bool
-    correction: str | None = Field(
-        default=None, description="What another message says about the same: prefer the later one. Null: nothing."
-    )
-    before: list[Line]
-    after: list[Line]
+    chars: Annotated[
+        int | None, Rare, Field(description="Characters of the whole message, if `content` is a part.")
+    ] = None
+    offset: Annotated[int | None, Rare, Field(description="Where `content` begins in the whole message.")] = None
+    correction: Annotated[
+        str | None,
+        Rare,
+        Field(description="What another message says about the same: prefer the later one. Null: nothing."),
+    ] = None
+    before: Annotated[list[Line], Rare] = Field(default_factory=list)
+    after: Annotated[list[Line], Rare] = Field(default_factory=list)
 
 
 class Found(BaseModel):
@@ -47,6 +74,7 @@ class Found(BaseModel):
 
     results: list[Hit]
     warnings: list[str]
+    left_out: LeftOut = None
 
 
 class Spent(BaseModel):
@@ -81,34 +109,42 @@ class BuiltContext(BaseModel):
 
 
 class StoredMessage(BaseModel):
-    """A message of a session. `truncated`: `content` is only its beginning."""
+    """A message of a session. With `next_offset`, `content` is only a part: get_session(around=id, offset=next_offset)
+    reads on."""
 
     id: str
     role: str
-    sender_name: str | None
-    time: datetime
+    sender_name: Annotated[str | None, Rare] = None
+    time: Minute
     content: str
-    truncated: bool
+    chars: Annotated[
+        int | None, Rare, Field(description="Characters of the whole message, if `content` is a part.")
+    ] = None
+    next_offset: Annotated[int | None, Rare, Field(description="Where the rest begins.")] = None
 
 
 class Transcript(BaseModel):
-    """Messages of a session, oldest first. `before` is the argument for the messages before these; null: there are
-    none."""
+    """Messages of a session, oldest first. `before` and `after` are the arguments for the messages before and after
+    these; null: there are none."""
 
     session_id: str
     total: int
     messages: list[StoredMessage]
     before: str | None
+    after: str | None
+    left_out: LeftOut = None
 
 
 class SessionItem(BaseModel):
-    """A session. With a query: its best passage and the score of that; else its size and its last capture."""
+    """A session. With a query: its best passage, the message that has it, and its score; else its size and its last
+    capture."""
 
     session_id: str
-    messages: int | None = None
-    last_captured_at: datetime | None = None
-    score: float | None = None
-    passage: str | None = None
+    messages: Annotated[int | None, Rare] = None
+    last_captured_at: Annotated[Minute | None, Rare] = None
+    score: Annotated[float | None, Rare] = None
+    message_id: Annotated[str | None, Rare] = None
+    passage: Annotated[str | None, Rare] = None
 
 
 class Sessions(BaseModel):
@@ -116,6 +152,7 @@ class Sessions(BaseModel):
 
     sessions: list[SessionItem]
     cursor: str | None
+    left_out: LeftOut = None
 
 
 class Remembered(BaseModel):
@@ -127,6 +164,7 @@ class Remembered(BaseModel):
     stored: int
     message_ids: list[str]
     searchable: bool
+    left_out: LeftOut = None
 
 
 class Corrected(BaseModel):
@@ -170,16 +208,30 @@ class Status(BaseModel):
     pending_messages: int
     dead_letters: int
     memory_bases: list[MemoryBaseStatus]
+    left_out: LeftOut = None
 
 
-def shortened(text: str) -> tuple[str, bool]:
-    """At most MAX_CHARS of the text, and whether something was cut off."""
-    return (text, False) if len(text) <= MAX_CHARS else (text[:MAX_CHARS] + "…", True)
+def size_of(item: BaseModel) -> int:
+    """Characters of JSON."""
+    return len(item.model_dump_json())
+
+
+def fitting(items: Iterable[Item], room: int = ITEMS_CHARS) -> list[Item]:
+    """The first items that fit into so many characters of JSON together, without the one that does not fit and those
+    behind it."""
+    kept: list[Item] = []
+    for item in items:
+        room -= size_of(item) + 1
+        if room < 0:
+            break
+        kept.append(item)
+    return kept
 
 
 def hit(found: models.Hit) -> Hit:
     text = content_text(found.content)
-    content, truncated = (text, False) if len(text) <= MAX_CHARS else (shortened(found.snippet)[0], True)
+    passage = _beginning(found.snippet, PASSAGE_CHARS)
+    is_part = len(passage) < len(text.strip())
     return Hit(
         id=str(found.message_id),
         session_id=found.session_id,
@@ -188,23 +240,39 @@ def hit(found: models.Hit) -> Hit:
         time=found.timestamp,
         score=found.score,
         pending=found.pending,
-        content=content,
-        truncated=truncated,
+        content=passage if is_part else text,
+        chars=len(text) if is_part else None,
+        offset=found.snippet_start if is_part else None,
         correction=correction_of(found),
         before=[_line(turn) for turn in found.before],
         after=[_line(turn) for turn in found.after],
     )
 
 
-def stored_message(message: models.MessageView) -> StoredMessage:
-    content, truncated = shortened(text_of(message))
+def found_session(hit: models.Hit) -> SessionItem:
+    """A session by its best hit."""
+    passage = _beginning(hit.snippet, PASSAGE_CHARS)
+    return SessionItem(session_id=hit.session_id, score=hit.score, message_id=str(hit.message_id), passage=passage)
+
+
+def session(view: models.SessionView) -> SessionItem:
+    return SessionItem(session_id=view.session_id, messages=view.messages, last_captured_at=view.last_captured_at)
+
+
+def stored_message(message: models.MessageView, room: int, *, offset: int = 0) -> StoredMessage:
+    """The message from an offset on, as much as fits into so many characters of JSON."""
+    text = text_of(message)
+    content = _beginning(text[offset:], room)
+    end = offset + len(content)
+    is_part = len(content) < len(text)
     return StoredMessage(
         id=str(message.id),
         role=message.role,
         sender_name=message.sender_name,
         time=message.timestamp,
         content=content,
-        truncated=truncated,
+        chars=len(text) if is_part else None,
+        next_offset=end if end < len(text) else None,
     )
 
 
@@ -222,5 +290,15 @@ def content_text(content: str | list[dict[str, Any]] | None) -> str:
     return "\n".join(part["text"] for part in content or () if part.get("type") in TEXT_PARTS)
 
 
+def _beginning(text: str, room: int) -> str:
+    """As much of the text as fits into so many characters of JSON, where a line break is two."""
+    text = text[:room]
+    while (size := len(to_json(text).decode()) - 2) > room:
+        text = text[: min(len(text) * room // size, len(text) - 1)]
+    return text
+
+
 def _line(turn: models.Turn) -> Line:
-    return Line(role=turn.role, content=shortened(content_text(turn.content))[0])
+    text = content_text(turn.content)
+    shown = _beginning(text, PASSAGE_CHARS)
+    return Line(role=turn.role, content=shown if shown == text else f"{shown}…")

@@ -71,23 +71,30 @@ class Scope:
         return page.items[0]
 
     async def messages(
-        self, session_id: str, *, size: int, cursor: str | None = None
+        self, session_id: str, *, size: int, before: str | None = None, after: str | None = None
     ) -> models.Page[models.MessageView]:
-        """A page of a session's messages, newest first."""
+        """A page of a session's messages, newest first; of those after a message, oldest first."""
         return await self.client.list_messages(
             flow_id=await self.flow_id(),
             session_id=session_id,
             end_user_id=self.end_user,
-            order="desc",
+            before_message_id=before,
+            after_message_id=after,
+            order="desc" if after is None else "asc",
             size=size,
-            cursor=cursor,
         ).page()
 
     async def require_message(self, message_id: str) -> models.MessageView:
         """Raises NotFound if there is no such message, or if it is outside of the scope."""
-        message = await self.client.get_message(message_id, flow_id=await self.flow_id())
+        missing = f"There is no message {message_id!r} here"
+        try:
+            message = await self.client.get_message(message_id, flow_id=await self.flow_id())
+        except errors.NotFound as error:
+            if error.field == "message_id":  # else the flow does not exist
+                raise errors.NotFound(missing, field=error.field, request_id=error.request_id) from error
+            raise
         if self.end_user is not None and message.end_user_id != self.end_user:
-            raise errors.NotFound("There is no such message (not_found, message_id)")
+            raise errors.NotFound(f"{missing} (not_found, message_id)")
         return message
 
 

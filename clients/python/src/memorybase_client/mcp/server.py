@@ -12,7 +12,9 @@ import anyio
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.types import CallToolResult, TextContent
 from pydantic import ValidationError
+from pydantic_core import to_json
 
 from memorybase_client import AsyncClient, __version__, errors
 from memorybase_client.mcp.documents import add_resources
@@ -41,11 +43,14 @@ class _Server(MCPServer[Any]):
                 raise ToolError(f"{name} has no argument {', '.join(unknown)}. It has {', '.join(known) or 'none'}")
             arguments = {key: value for key, value in arguments.items() if value not in ("", None) or key in required}
         try:
-            return await super().call_tool(name, arguments, context)
+            result = await super().call_tool(name, arguments, context)
         except ToolError as error:
             if isinstance(error.__cause__, ValidationError) and error.__cause__.title == f"{name}Arguments":
                 raise ToolError("; ".join(map(_wrong, error.__cause__.errors()))) from error
             raise
+        if isinstance(result, CallToolResult):  # the SDK indents the text, which costs tokens
+            result.content = [TextContent(text=to_json(result.structured_content).decode())]
+        return result
 
 
 _RULES = {

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from memorybase_client import errors
 from memorybase_client._async.agent_memory import MIN_SCORE
-from memorybase_client.mcp import answers
+from memorybase_client.mcp import answers, transcripts
 from memorybase_client.mcp.answers import (
     BuiltContext,
     ContextReport,
@@ -27,18 +27,21 @@ from memorybase_client.mcp.answers import (
     MemoryBaseStatus,
     Receipt,
     Remembered,
-    SessionItem,
     Sessions,
     Status,
     Transcript,
 )
 from memorybase_client.mcp.scope import Call, Scope, error_text, reporting, scope_of
+from memorybase_client.mcp.transcripts import How
 
 if TYPE_CHECKING:
     from memorybase_client import models
 
 ID_LENGTH = 128  # the API's
 NOTES = "notes"  # the session of what a model remembers without naming one
+TOP_K = 10  # results of a search
+MESSAGES = 20  # of a session
+MAX_IDS = 100  # of stored messages in an answer
 CANDIDATES = 50  # hits from which list_sessions takes its sessions
 BASES = 10  # memory bases that memory_status shows
 DELAY_WINDOW = timedelta(hours=24)
@@ -46,6 +49,7 @@ DELAY_WINDOW = timedelta(hours=24)
 # An optional text is "" if it is left out: of any other type than `str` the SDK reads a text that is JSON, such as a
 # note `{"theme": "dark"}`, as an object.
 SessionId = Annotated[str, Field(min_length=1, max_length=ID_LENGTH, description="The id of a session.")]
+MessageId = Annotated[str, Field(min_length=1, max_length=ID_LENGTH, description="The id of a message.")]
 Reason = Annotated[str, Field(max_length=500, description="Why, for people who read the history.")]
 Role = Literal["user", "assistant", "system", "tool"]
 
@@ -88,18 +92,19 @@ def add_tools(server: MCPServer[Any]) -> None:
 async def search_memory(
     call: Call,
     query: Annotated[str, Field(min_length=1, description="A question or words, as a person would say them.")],
-    top_k: Annotated[int, Field(ge=1, le=50, description="Maximum results.")] = 5,
+    top_k: Annotated[int, Field(ge=1, le=50, description="Maximum results.")] = TOP_K,
     session_id: Annotated[SessionId, Field(description="Search only this session.")] = "",
     after: Annotated[str, Field(description="Only messages from this time on, in ISO 8601.")] = "",
     before: Annotated[str, Field(description="Only messages up to this time; a date alone is the whole day.")] = "",
     role: Annotated[Role | None, Field(description="Only messages of this role.")] = None,
-    neighbors: Annotated[int, Field(ge=0, le=5, description="Messages to show on either side of a hit.")] = 1,
+    neighbors: Annotated[int, Field(ge=0, le=5, description="Messages to show on either side of a hit.")] = 0,
     min_score: Annotated[
         float, Field(ge=0, le=1, description="Minimum score of a hit; 0 shows weak ones.")
     ] = MIN_SCORE,
 ) -> Found:
     """Search the messages of earlier conversations, best first. Use it before you say that you do not know something
-    that may have been said before."""
+    that may have been said before. It shows a passage of each message; get_session(around=id) shows the message and
+    what was said next to it."""
     found = await _search(
         scope_of(call),
         query,
@@ -112,7 +117,10 @@ async def search_memory(
         min_score=min_score,
         fold_alike=True,
     )
-    return Found(results=[answers.hit(hit) for hit in found.results], warnings=_messages(found.warnings))
+    hits = answers.fitting(answers.hit(hit) for hit in found.results)
+    weaker = len(found.results) - len(hits)
+    left_out = f"{weaker} weaker results: narrow the search by words, session_id, after or before" if weaker else None
+    return Found(results=hits, warnings=_messages(found.warnings), left_out=left_out)
 
 
 async def get_context(
@@ -136,17 +144,32 @@ async def get_context(
 
 async def get_session(
     call: Call,
-    session_id: SessionId,
-    before: Annotated[str, Field(description="`before` of the last answer: for earlier messages.")] = "",
-    limit: Annotated[int, Field(ge=1, le=200, description="Maximum messages.")] = 50,
+    session_id: Annotated[SessionId, Field(description="The session whose latest messages to read.")] = "",
+    around: Annotated[MessageId, Field(description="Or a message: with those before and after it.")] = "",
+    before: Annotated[MessageId, Field(description="Or a message: those before it.")] = "",
+    after: Annotated[MessageId, Field(description="Or a message: those after it.")] = "",
+    offset: Annotated[int, Field(ge=0, description="Read `around` alone, from this character on.")] = 0,
+    limit: Annotated[int, Field(ge=1, le=200, description="Maximum messages.")] = MESSAGES,
 ) -> Transcript:
-    """Read the latest messages of a session, oldest first: what was said around a hit."""
+    """Read a conversation, oldest message first: around a message that search_memory found, which shows it whole, or
+    the latest messages of a session. `left_out` says how to read on."""
     scope = scope_of(call)
-    page = await scope.messages(session_id, size=limit, cursor=before or None)
-    if not page.items and not before:
-        await scope.require_session(session_id)
-    messages = [answers.stored_message(message) for message in reversed(page.items)]
-    return Transcript(session_id=session_id, total=page.total, messages=messages, before=page.next_cursor)
+    given: dict[How, str] = {"around": around, "before": before, "after": after}
+    named = {how: id_ for how, id_ in given.items() if id_}
+    if len(named) > 1:
+        raise errors.InvalidRequest(f"Pass only one of {' and '.join(named)}")
+    if offset and not around:
+        raise errors.InvalidRequest(f"offset requires around (got {offset})")
+    if not named:
+        if not session_id:
+            raise errors.InvalidRequest("Pass session_id, or around with the id of a message")
+        return await transcripts.latest(scope, session_id, limit=limit)
+    ((how, id_),) = named.items()
+    message = await scope.require_message(id_)
+    if session_id not in ("", message.session_id):
+        of = f"(got {id_!r} of session {message.session_id!r})"
+        raise errors.InvalidRequest(f"{how} must be a message of session {session_id!r} {of}")
+    return await transcripts.beside(scope, message, how, limit=limit, offset=offset)
 
 
 async def list_sessions(
@@ -161,17 +184,15 @@ async def list_sessions(
         hits = (await _search(scope, query, top_k=CANDIDATES)).results
         best = {hit.session_id: hit for hit in reversed(hits)}
         ranked = sorted(best.values(), key=lambda hit: -hit.score)[:limit]
-        items = [
-            SessionItem(session_id=hit.session_id, score=hit.score, passage=answers.shortened(hit.snippet)[0])
-            for hit in ranked
-        ]
-        return Sessions(sessions=items, cursor=None)
+        items = answers.fitting(answers.found_session(hit) for hit in ranked)
+        weaker = len(ranked) - len(items)
+        return Sessions(sessions=items, cursor=None, left_out=f"{weaker} weaker sessions" if weaker else None)
     page = await recent_sessions(scope, size=limit, cursor=cursor or None)
-    items = [
-        SessionItem(session_id=session.session_id, messages=session.messages, last_captured_at=session.last_captured_at)
-        for session in page.items
-    ]
-    return Sessions(sessions=items, cursor=page.next_cursor)
+    items = answers.fitting(answers.session(each) for each in page.items)
+    if len(items) < len(page.items):  # the cursor must continue behind those that fit
+        page = await recent_sessions(scope, size=len(items), cursor=cursor or None)
+    left_out = "older sessions: pass `cursor`" if page.next_cursor else None
+    return Sessions(sessions=items, cursor=page.next_cursor, left_out=left_out)
 
 
 async def remember(
@@ -204,14 +225,15 @@ async def remember(
         session_id=session,
         run_id=run,
         stored=sum(message.created for message in stored.messages),
-        message_ids=[str(message.id) for message in stored.messages],
+        message_ids=[str(message.id) for message in stored.messages[:MAX_IDS]],
         searchable=bool(stored.ingestion),
+        left_out=f"{unnamed} ids: get_session shows them" if (unnamed := len(stored.messages) - MAX_IDS) > 0 else None,
     )
 
 
 async def correct_memory(
     call: Call,
-    message_id: Annotated[str, Field(min_length=1, max_length=ID_LENGTH, description="The id of a message.")],
+    message_id: MessageId,
     content: Annotated[
         str, Field(min_length=1, description="Its new text; memory finds only this one from now on.")
     ] = "",
@@ -235,7 +257,7 @@ async def correct_memory(
 
 async def forget_memory(
     call: Call,
-    message_id: Annotated[str, Field(min_length=1, max_length=ID_LENGTH, description="The message to delete.")] = "",
+    message_id: Annotated[MessageId, Field(description="The message to delete.")] = "",
     session_id: Annotated[SessionId, Field(description="Or the session to delete, with all messages.")] = "",
     confirm: Annotated[bool, Field(description="Must be true. Ask the user before you delete.")] = False,
     reason: Reason = "",
@@ -278,6 +300,7 @@ async def memory_status(call: Call) -> Status:
         pending_messages=sum(base.pending_messages for base in bases),
         dead_letters=sum(base.dead_letters for base in bases),
         memory_bases=bases,
+        left_out=f"{page.total - len(bases)} memory bases and their counts" if page.total > len(bases) else None,
     )
 
 
@@ -307,7 +330,13 @@ async def recent_sessions(scope: Scope, *, size: int, cursor: str | None = None)
 async def _search(scope: Scope, query: str, **options: Any) -> models.SearchAnswer:
     """Hits, best first. Raises CallerError if there is none because nothing is ingested: memory is not empty then."""
     flow_id = await scope.flow_id()
-    found = await scope.client.search_flow(query=query, flow_id=flow_id, end_user_id=scope.end_user, **options)
+    found = await scope.client.search_flow(
+        query=query,
+        flow_id=flow_id,
+        end_user_id=scope.end_user,
+        snippet_chars=answers.PASSAGE_CHARS,
+        **options,
+    )
     if not found.results and not (await scope.client.list_memory_bases(flow_id=flow_id, size=1).page()).total:
         raise errors.CallerError(f"{NO_BASE}. Messages are stored and cannot be searched; get_session reads them")
     return found
