@@ -1,6 +1,6 @@
 """A model's provider: answers coding agents as a test says, in the protocol of each, and keeps what it was sent.
 
-Anthropic's Messages (Claude Code, Copilot CLI, opencode, its SDKs), OpenAI's Responses (Codex) and Gemini's (Gemini CLI).
+Anthropic's Messages (Claude Code, Copilot CLI, opencode, the SDKs), OpenAI's Responses (Codex) and Gemini's.
 It needs the standard library alone: adapters are tested in environments of their own.
 """
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 from harness.api import Json, settings_in
-from model_provider import Provider, serve_provider, shown_in
 from harness.process import run
 from harness.served import Served, serve_api
 from harness.stack import environment, memorybase
@@ -23,6 +22,7 @@ from memorybase_client.coding_agents.events import FLOW
 from memorybase_client.coding_agents.history import messages_of, past_sessions
 from memorybase_client.coding_agents.install import prepare_flow
 from memorybase_client.importers.records import Report
+from model_provider import Provider, serve_provider, shown_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.tools, pytest.mark.timeout(300)]
 

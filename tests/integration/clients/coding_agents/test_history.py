@@ -249,7 +249,9 @@ def test_an_import_that_is_killed_goes_on_when_it_is_repeated(machine: Machine, 
     ]
 
     assert result.exit_code == 0
-    counted = re.search(r"([\d,]+) new, ([\d,]+) already there", result.output)  # the last request may end after the kill
+    counted = re.search(
+        r"([\d,]+) new, ([\d,]+) already there", result.output
+    )  # the last request may end after the kill
     assert counted
     new, stored = (int(number.replace(",", "")) for number in counted.groups())
     assert new + stored == 2_400
