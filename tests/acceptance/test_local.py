@@ -22,7 +22,7 @@ from harness.pieces import sqlite_writer_blocked
 from harness.stack import ROOT, EmbeddedStack, environment, run_memorybase
 from harness.waiting import wait_until
 from memorybase_client import AgentMemory, AsyncAgentMemory, Client, errors
-from memorybase_client.integrations.openai_client import CapturingTransport, conversation
+from memorybase_client.integrations.model_clients import CapturingTransport, conversation
 from shown import blocks_of
 
 import memorybase

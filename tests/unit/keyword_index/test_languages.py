@@ -470,4 +470,4 @@ class TestLabels:
         assert [
             label for label in of_old if any(index.is_indexed_by(label, analyzer(name).label) for name in ALL)
         ] == []
-        assert index.is_indexed_by("detect 6 de", DETECTING.label)
+        assert index.is_indexed_by("detect 7 de", DETECTING.label)

@@ -291,7 +291,7 @@ def test_nothing_is_installed_if_memory_refuses_the_key_or_the_agent_is_unknown(
     unknown = run("install", "vim", "--url", served.url)
 
     assert isinstance(refused.exception, client_errors.Unauthorized)
-    assert "claude-code, codex, cursor" in str(unknown.exception)
+    assert "claude-code, codex, gemini, cursor" in str(unknown.exception)
     assert not settings_of("codex").exists()
     assert not install.config_file().exists()
 
