@@ -298,7 +298,7 @@ def kept(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 def test_the_guide_says_what_each_agent_takes() -> None:
-    section = PAGE.read_text(encoding="utf-8").partition("\n## What other agents take\n")[2]
+    section = PAGE.read_text(encoding="utf-8").partition("\n## What other agents take\n")[2].partition("\n#")[0]
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("|")
     ]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import httpx2
+import jsonschema_rs
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server import MCPServer
@@ -38,10 +39,17 @@ class McpClient:
         return self.answer(tool, **arguments)[0]
 
     def answer(self, tool: str, /, **arguments: Any) -> tuple[Json, str]:
-        """What the tool returns, and its text; raises Refused."""
-        result = self.run(lambda client: client.call_tool(tool, arguments))
+        """What the tool returns, and its text; raises Refused. It must be of the tool's schema with its formats, which
+        this client does not check, and others do."""
+
+        async def call(client: Client) -> tuple[Any, Any]:
+            return await client.call_tool(tool, arguments), await client.list_tools()
+
+        result, listed = self.run(call)
         if result.is_error:
             raise Refused(result.content[0].text)
+        schema = next(each.output_schema for each in listed.tools if each.name == tool)
+        jsonschema_rs.validator_for(schema, validate_formats=True).validate(result.structured_content)
         return result.structured_content, result.content[0].text
 
     def refused(self, tool: str, /, **arguments: Any) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import BaseModel, Field, PlainSerializer
+from pydantic import BaseModel, Field, PlainSerializer, WithJsonSchema
 from pydantic_core import to_json
 
 from memorybase_client._corrections import correction_of
@@ -32,7 +32,8 @@ def _minute(moment: datetime) -> str:
 
 # Absent where it says nothing: in each of twenty items it would cost tokens.
 Rare = Field(exclude_if=_is_empty)
-Minute = Annotated[datetime, PlainSerializer(_minute), Field(description="UTC.")]
+# Of format "date-time" are only times with seconds, and some agents refuse an answer with another.
+Minute = Annotated[datetime, PlainSerializer(_minute), WithJsonSchema({"type": "string", "description": "UTC."})]
 LeftOut = Annotated[
     str | None, Rare, Field(description="What the answer would be too long with, and how to get it; null: nothing.")
 ]
