@@ -19,8 +19,8 @@ Json = dict[str, Any]
 
 @dataclass
 class Provider:
-    """`replies` are the next answers to requests that offer tools; after the last one, and to requests without tools,
-    such as those for a session's title, it says "Done."."""
+    """`replies` are the next answers to requests that offer tools or have results of one; after the last one, and to
+    other requests, such as those for a session's title, it says "Done."."""
 
     url: str
     requests: list[Json] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Provider:
         return tools_in(self.requests[-1])
 
     def next_reply(self, request: Json) -> Json:
-        if not request.get("tools"):
+        if not request.get("tools") and '"tool_result"' not in shown_in(request):
             return {"text": "Done."}
         self.requests.append(request)
         reply = self.replies.pop(0) if self.replies else {"text": "Done."}
