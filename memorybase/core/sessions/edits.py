@@ -179,10 +179,11 @@ def delete_message(
     While `deleted_retention_days` has not passed, `restoring.restore_message` stores it again.
     """
     restorable_for = timedelta(days=services.settings.deleted_retention_days)
-    with services.database.reading() as db:
-        found = messages.fetch_message(db, user_id, message_id)
-    if found is not None:
-        attribution = screened(services, user_id, found.flow_id, attribution)
+    if attribution.reason is not None:
+        with services.database.reading() as db:
+            found = messages.fetch_message(db, user_id, message_id)
+        if found is not None:
+            attribution = screened(services, user_id, found.flow_id, attribution)
     with services.database.transaction() as db:
         bases, session, message = _locked_message(db, user_id, message_id)
         deletions.check(db, services, user_id, OfSession(session))

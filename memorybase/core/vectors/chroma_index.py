@@ -66,7 +66,7 @@ class _Map:
 def take_back(directory: Path, folder: Path) -> bool:
     """Take back in this folder what the map does not know, and say whether there was anything. Raises Unrepairable,
     ValueError, struct.error, OSError and sqlite3.Error."""
-    if not _saved_before(directory, folder):  # Chroma makes the index anew, from its log
+    if not _saved_before(directory, folder):  # Chroma builds the index again, from its log
         (folder / MAP).unlink()
         return True
     known = _read_map(folder / MAP) or _kept_map(directory, folder)

@@ -24,7 +24,7 @@ END_OF_PICKLE = b"."
 
 
 class Unrepairable(Exception):
-    """The collection of this folder has to be made anew."""
+    """The memory base whose index this is has to be regenerated."""
 
 
 def keep_maps(directory: Path) -> None:

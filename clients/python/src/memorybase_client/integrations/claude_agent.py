@@ -19,7 +19,17 @@ from claude_agent_sdk import ClaudeAgentOptions, HookMatcher, create_sdk_mcp_ser
 
 from memorybase_client._ids import id_of, storable_id
 from memorybase_client.integrations._messages import storable_text
-from memorybase_client.integrations._recall import SEARCHES, TOP_K, UNAVAILABLE, Given, earlier_hits, merged, quoted
+from memorybase_client.integrations._recall import (
+    DESCRIPTION,
+    SEARCHES,
+    TOOL,
+    TOP_K,
+    Given,
+    answer_of,
+    earlier_hits,
+    merged,
+    quoted,
+)
 
 if TYPE_CHECKING:
     from claude_agent_sdk import HookContext, HookInput
@@ -28,9 +38,6 @@ if TYPE_CHECKING:
     from memorybase_client import AgentMemory, models
 
 SERVER = "memorybase"
-TOOL = "search_memory"
-NOTHING = "Nothing was found."
-DESCRIPTION = "Search earlier conversations with this user."
 
 
 @dataclass(slots=True)
@@ -102,8 +109,7 @@ class MemorybaseHooks:
 
     def record(self, turn: _Turn) -> None:
         """What the model was given in the turn, which takes the place of what was recorded before."""
-        given = turn.given[0] if len(turn.given) == 1 else merged(turn.given)
-        given.record(self._memory, turn.session_id, turn.run_id, self._end_user_id)
+        merged(turn.given).record(self._memory, turn.session_id, turn.run_id, self._end_user_id)
 
     def capture(self, turn: _Turn, role: str, text: str) -> None:
         """Store a message of the turn, now or when memorybase is back."""
@@ -123,11 +129,9 @@ class MemorybaseHooks:
     def search(self, turn: _Turn | None, query: str) -> str:
         """For the model's own search."""
         hits = self.recall(turn.session_id if turn else "", query, self._top_k or TOP_K)
-        if hits is None:  # an outage must not look like an empty memory
-            return UNAVAILABLE
-        if turn is not None:
+        if turn is not None and hits is not None:
             turn.given = [*turn.given, Given(query, hits)][-SEARCHES:]
-        return quoted(hits) or NOTHING
+        return answer_of(hits)
 
 
 class _Session:

@@ -20,16 +20,24 @@ from agent.memory_provider import MemoryProvider
 
 from memorybase_client._ids import id_of, storable_id
 from memorybase_client.integrations._messages import storable_text
-from memorybase_client.integrations._recall import SEARCHES, TOP_K, UNAVAILABLE, Given, earlier_hits, merged, quoted
+from memorybase_client.integrations._recall import (
+    DESCRIPTION,
+    SEARCHES,
+    TOOL,
+    TOP_K,
+    Given,
+    answer_of,
+    earlier_hits,
+    merged,
+    quoted,
+)
 
 if TYPE_CHECKING:
     from memorybase_client import AgentMemory, models
 
-TOOL = "search_memory"
-NOTHING = "Nothing was found."
 SCHEMA = {
     "name": TOOL,
-    "description": "Search earlier conversations with this user.",
+    "description": DESCRIPTION,
     "parameters": {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
 }
 
@@ -99,8 +107,7 @@ class MemorybaseProvider(MemoryProvider):
             return
         run_id = str(uuid4())
         if found:
-            given = found[0] if len(found) == 1 else merged(found)
-            given.record(self._memory, session, run_id, self._end_user_id)
+            merged(found).record(self._memory, session, run_id, self._end_user_id)
         said = [("user", user_content), ("assistant", assistant_content)]
         texts = [
             {"id": id_of(run_id, role), "role": role, "content": storable_text(text)}
@@ -121,8 +128,7 @@ class MemorybaseProvider(MemoryProvider):
         hits = self._recall(session, query)
         if hits:
             self._keep(session, Given(query, hits))
-        # An outage must not look like an empty memory.
-        return json.dumps({"result": UNAVAILABLE if hits is None else quoted(hits) or NOTHING})
+        return json.dumps({"result": answer_of(hits)})
 
     def shutdown(self) -> None:
         """Send what waits in the outbox, for two seconds at most, and close `memory`."""
