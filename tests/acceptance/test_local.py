@@ -28,7 +28,10 @@ from shown import blocks_of
 import memorybase
 from memorybase import in_program, one_process
 from memorybase.core.embedding.background import BackgroundEmbedder
+from memorybase.core.ingestion import job_runner
 from memorybase.core.process_queue import ProcessQueue
+from memorybase.core.services import JobMessage, Services
+from memorybase.core.vectors.chroma_in_process import InProcessChroma
 from worker import process as worker_process
 from worker import thread as worker_thread
 
@@ -291,6 +294,40 @@ class TestTheProgram:
                 return (await waiting).total_processed
 
         assert asyncio.run(main()) == 20
+
+    def test_a_notification_that_comes_again_during_and_after_its_job_does_nothing(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run_jobs, upsert = job_runner.run_jobs, InProcessChroma.upsert
+        taken: list[tuple[Services, JobMessage]] = []
+        again: list[job_runner.JobOutcome] = []
+
+        def delivered(services: Services, message: JobMessage, **options: Any) -> job_runner.JobOutcome:
+            taken.append((services, message))
+            return run_jobs(services, message, **options)
+
+        def repeat(times: int) -> None:
+            services, message = taken[0]
+            again.extend(run_jobs(services, message, owner="other", may_continue=lambda: True) for _ in range(times))
+
+        def upsert_between_others(*given: Any) -> None:
+            repeat(5)
+            upsert(*given)
+            repeat(5)
+
+        monkeypatch.setattr(job_runner, "run_jobs", delivered)
+        monkeypatch.setattr(InProcessChroma, "upsert", upsert_between_others)
+        with memorybase.local(tmp_path / "memory") as client:
+            base = prepared(client, threshold=NOTES)
+            capture(client, *notes())
+            client.wait_until_searchable(base, timeout_seconds=SECONDS)
+            repeat(5)
+            (job,) = client.list_jobs(base).page().items
+            assert (job.state, job.attempts) == ("done", 1)
+
+        assert len(again) > 10
+        assert set(again) == {job_runner.JobOutcome.STALE}
+        assert ingested_exactly(tmp_path / "memory", NOTES)
 
     def test_a_part_that_ends_is_said_by_each_later_call(self, memory: Client, monkeypatch: pytest.MonkeyPatch) -> None:
         def broken(_: ProcessQueue) -> None:
