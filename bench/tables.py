@@ -23,7 +23,7 @@ from memorybase.features.lab.metrics import Summary, judge, summarize
 
 RESULTS = ROOT / "bench" / "results"
 PAGES = (ROOT / "README.md", *sorted((ROOT / "bench").glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
-MARKED = re.compile(r"(<!-- results: ([a-z_.]+) -->)(.*?)(<!-- /results -->)", re.DOTALL)
+MARKED = re.compile(r"(<!-- results: ([a-z0-9_.]+) -->)(.*?)(<!-- /results -->)", re.DOTALL)
 
 CORPORA = {
     "locomo": "locomo",
@@ -164,19 +164,76 @@ def first_in_other_languages() -> str:
 def throughput() -> str:
     sections = {title: run("speed").report[section] for title, section in THROUGHPUT.items()}
     rows = [(title, *(f"{value:.0f}" for value in _per_second(figures))) for title, figures in sections.items()]
-    head = ("messages per second, captured and ingested", "memorybase", "embedder and Chroma alone")
+    head = ("messages per second, captured and ingested", "memorybase", "one process", "embedder and Chroma alone")
     return _table((*head, "LangChain `index()`", "mem0 `add(infer=False)`"), rows)
 
 
 def _per_second(figures: Mapping[str, Any]) -> Iterable[float]:
-    peers = (figures[name]["messages_per_second"] for name in ("langchain", "mem0"))
-    return figures["messages_per_second"], figures["limit_per_second"], *peers
+    one, *peers = (figures[name]["messages_per_second"] for name in ("one_process", "langchain", "mem0"))
+    return figures["messages_per_second"], one, figures["limit_per_second"], *peers
+
+
+def bulk(name: str = "") -> Callable[[], str]:
+    """Messages a second: memorybase's, or one of `one_process`, `langchain` and `mem0`."""
+    return lambda: f"{_section('speed', f'bulk.{name}' if name else 'bulk')['messages_per_second']:.0f}"
 
 
 def waits() -> str:
     found = {title: _section("speed", path) for title, path in WAITS.items()}
-    rows = [(title, f"{figures['p50_ms']:.0f} ms", f"{figures['p95_ms']:.0f} ms") for title, figures in found.items()]
-    return _table(("", "p50", "p95"), rows)
+    return _table(("", "p50", "p95"), [(title, *_p50_and_p95(figures)) for title, figures in found.items()])
+
+
+def waited(path: str) -> Callable[[], str]:
+    """Median and 95 %."""
+    return lambda: " · ".join(_p50_and_p95(_section("speed", path)))
+
+
+def _p50_and_p95(figures: Mapping[str, Any]) -> Sequence[str]:
+    return [f"{figures[name]:.0f} ms" for name in ("p50_ms", "p95_ms")]
+
+
+def forms() -> str:
+    """The stack beside one process."""
+    report = run("speed").report
+    rows = [(title, of(report), of(_one_process(report))) for title, of in FORM_ROWS.items()]
+    return _table(("", "the stack", "one process"), rows)
+
+
+def _one_process(report: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: section["one_process"] for name, section in report.items() if "one_process" in section}
+
+
+FORM_ROWS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "from the command to ready, a first start": lambda of: f"{of['startup']['stack_ready_seconds']:.1f} s",
+    "memory after the start": lambda of: f"{of['startup']['memory_mb']['all']['pss']:.0f} MB",
+    "memory at the end of the run": lambda of: f"{of['memory']['all']['pss']:.0f} MB",
+    "processor in the minute after a search": lambda of: f"{of['rest']['processor_percent']:.1f} % of a core",
+    "ingested in bulk, a second": lambda of: f"{of['bulk']['messages_per_second']:.0f}",
+    "capture beside a backlog, p50 · p95": lambda of: " · ".join(_p50_and_p95(of["capture"])),
+    "until a message is found as an ingested one, p50 · p95": lambda of: (
+        " · ".join(_p50_and_p95(of["searchable"]["paced"]["from_answer"]))
+    ),
+    "hybrid search among 20,000, p50 · p95": lambda of: " · ".join(_p50_and_p95(of["search"]["20000_messages"])),
+}
+
+
+def kills() -> str:
+    found = run("speed").report["kills"]
+    rows = [(title, *(str(found[name][field]) for name in KILLED)) for title, field in KILL_ROWS.items()]
+    return _table(("", *KILLED.values()), rows)
+
+
+KILLED = {
+    "one_process": "memorybase, one process",
+    "langchain": "LangChain `index()`",
+    "mem0": "mem0 `add(infer=False)`",
+}
+KILL_ROWS = {
+    "kills": "kills",
+    "acknowledged before them": "acknowledged",
+    "of them lost": "lost",
+    "stored twice at the end": "doubled",
+}
 
 
 def searches() -> str:
@@ -251,8 +308,17 @@ MADE: Mapping[str, Callable[[], str]] = {
     "lives.tokens": tokens,
     "languages.first": first_in_other_languages,
     "speed": throughput,
-    "speed.bulk": lambda: f"{run('speed').report['bulk']['messages_per_second']:.0f}",
-    "speed.capture": lambda: f"{run('speed').report['capture']['p50_ms']:.0f} ms",
+    "speed.bulk": bulk(),
+    "speed.bulk_langchain": bulk("langchain"),
+    "speed.bulk_mem0": bulk("mem0"),
+    "speed.capture": lambda: _p50_and_p95(run("speed").report["capture"])[0],
+    "speed.capture_both": waited("capture"),
+    "speed.capture_postgresql": waited("postgresql"),
+    "speed.found": waited("searchable.paced.from_answer"),
+    "speed.forms": forms,
+    "speed.kills": kills,
+    "speed.search": waited("search.20000_messages"),
+    "speed.tens": lambda: f"{run('speed').report['tens']['messages_per_second']:.0f}",
     "speed.waits": waits,
     "speed.searches": searches,
     "faults": faults,

@@ -6,23 +6,24 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-BARS = ("memorybase", "limit", "langchain", "mem0")
-LABELS = ("memorybase", "embed + upsert only", "LangChain index()", "mem0 add(infer=False)")
+BARS = ("memorybase", "one_process", "limit", "langchain", "mem0")
+LABELS = ("memorybase", "memorybase, one process", "embed + upsert only", "LangChain index()", "mem0 add(infer=False)")
+WIDTH = 0.16
 
 
 def rates(section: Mapping[str, Any]) -> list[float]:
     """The heights of BARS; 0 for who was not measured."""
-    peers = [section.get(name, {}).get("messages_per_second", 0.0) for name in BARS[2:]]
-    return [section["messages_per_second"], section["limit_per_second"], *peers]
+    one, *peers = (section.get(name, {}).get("messages_per_second", 0.0) for name in ("one_process", *BARS[3:]))
+    return [section["messages_per_second"], one, section["limit_per_second"], *peers]
 
 
 def waits(report: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
-    """p50 and p95 in milliseconds of what was measured."""
+    """p50 and p95 in milliseconds of what was measured of the stack."""
     found: dict[str, Mapping[str, Any]] = {}
     for database in ("SQLite", "PostgreSQL"):
         found[f"capture, {database}"] = report.get("capture" if database == "SQLite" else "postgresql", {})
     for name, load in report.get("searchable", {}).items():
-        found[f"searchable, {name.replace('_', ' ')}"] = load["from_answer"]
+        found[f"searchable, {name.replace('_', ' ')}"] = load.get("from_answer", {})
     for name, size in report.get("search", {}).items():
         found[f"search, {name.replace('_', ' ')}"] = size
     return {name: (each["p50_ms"], each["p95_ms"]) for name, each in found.items() if "p50_ms" in each}
@@ -36,7 +37,8 @@ def plot(report: Mapping[str, Any], file: Path) -> None:
     sections = [name for name in ("bulk", "tens") if name in report]
     for index, label in enumerate(LABELS):
         heights = [rates(report[name])[index] for name in sections]
-        bars = left.bar([number + (index - 1.5) * 0.2 for number in range(len(sections))], heights, 0.2, label=label)
+        places = [number + (index - 2) * WIDTH for number in range(len(sections))]
+        bars = left.bar(places, heights, WIDTH, label=label)
         left.bar_label(bars, fmt="%.0f", fontsize=8)
     left.set_xticks(range(len(sections)), sections)
     left.set_ylabel("messages a second")

@@ -127,12 +127,15 @@ def test_runs_with_faults_become_columns(tmp_path: Path, monkeypatch: pytest.Mon
 def test_figures_of_speed_become_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "RESULTS", tmp_path)
     waited = {"p50_ms": 12.6, "p95_ms": 34.4}
-    peers = {"langchain": {"messages_per_second": 99.1}, "mem0": {"messages_per_second": 46.6}}
+    rates = {"one_process": 421.4, "langchain": 99.1, "mem0": 46.6}
+    peers = {name: {"messages_per_second": rate} for name, rate in rates.items()}
     reached: dict[str, Any] = {"messages_per_second": 474.2, "limit_per_second": 513.0} | peers
     searchable = {name: {"from_answer": waited} for name in ("paced", "20_messages_per_second")}
     found = {"bulk": reached, "tens": reached, "capture": waited, "postgresql": waited, "searchable": searchable}
+    found["kills"] = {name: {"kills": 5, "acknowledged": 250, "lost": 0, "doubled": 1} for name in rates}
     Run(found).write(tmp_path / "speed")
     Run({"search": {"1000_messages": waited, "20000_messages": waited}}).write(tmp_path / "searches")
-    assert "| in bulk | 474 | 513 | 99 | 47 |" in tables.throughput()
+    assert "| in bulk | 474 | 421 | 513 | 99 | 47 |" in tables.throughput()
+    assert "| stored twice at the end | 1 | 1 | 1 |" in tables.kills()
     assert "| the same on PostgreSQL | 13 ms | 34 ms |" in tables.waits()
     assert "| 1,000 messages | 20,000 messages |" in tables.searches()
