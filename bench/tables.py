@@ -210,8 +210,8 @@ FORM_ROWS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "processor in the minute after a search": lambda of: f"{of['rest']['processor_percent']:.1f} % of a core",
     "ingested in bulk, a second": lambda of: f"{of['bulk']['messages_per_second']:.0f}",
     "capture beside a backlog, p50 · p95": lambda of: " · ".join(_p50_and_p95(of["capture"])),
-    "until a message is found as an ingested one, p50 · p95": lambda of: (
-        " · ".join(_p50_and_p95(of["searchable"]["paced"]["from_answer"]))
+    "until a message is found as an ingested one, p50 · p95": lambda of: " · ".join(
+        _p50_and_p95(of["searchable"]["paced"]["from_answer"])
     ),
     "hybrid search among 20,000, p50 · p95": lambda of: " · ".join(_p50_and_p95(of["search"]["20000_messages"])),
 }
