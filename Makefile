@@ -180,8 +180,8 @@ chaos: $(INSTALLED_DEV) ## kill, freeze and restart everything at random, then c
 chaos-net: $(INSTALLED_DEV) ## the same with every process on a network that is cut, delayed, lossy: DURATION=600 SEED=7 (Linux, root, cc)
 	PYTHONPATH=bench:tests $(BIN)/python -m chaos --network --duration $(DURATION) $(if $(SEED),--seed $(SEED)) --database $(DATABASE) --vectors $(VECTORS) --rate $(RATE) $(ARGS)
 
-soak: $(INSTALLED_DEV) ## mixed load with full disks, a stepped clock, malformed messages: DURATION=3600 (root and cc)
-	PYTHONPATH=bench:tests $(BIN)/python -m soak --duration $(DURATION) $(if $(SEED),--seed $(SEED))
+soak: $(INSTALLED_DEV) ## mixed load with full disks, a stepped clock, malformed messages: DURATION=3600 ARGS=--one-process (root and cc)
+	PYTHONPATH=bench:tests $(BIN)/python -m soak --duration $(DURATION) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 pictures: $(INSTALLED_DEV) ## take pictures of every view in build/pictures with the machine's Chromium
 	PYTHONPATH=tests $(BIN)/python -m harness.pictures build/pictures

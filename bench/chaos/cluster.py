@@ -287,11 +287,8 @@ class Cluster:
             yield self.chroma.url, self.services.vectors
             return
         self.servers[PROCESS].stop()
-        with (
-            running(ChromaOfProcess(self.settings.data_dir)) as server,
-            closing(ChromaStore(server.url, timeout_seconds=60)) as store,
-        ):
-            yield server.url, store
+        with chroma_over(self.settings.data_dir) as found:
+            yield found
 
     @property
     def mood(self) -> Path:
@@ -321,6 +318,16 @@ class ChromaOfProcess(ChromaServer):
     @property
     def data(self) -> Path:
         return self.directory / "chroma"
+
+
+@contextmanager
+def chroma_over(data_dir: Path) -> Iterator[tuple[str, VectorStore]]:
+    """A server of Chroma over the files of one process that has ended, at its address."""
+    with (
+        running(ChromaOfProcess(data_dir)) as server,
+        closing(ChromaStore(server.url, timeout_seconds=60)) as store,
+    ):
+        yield server.url, store
 
 
 def _end(server: Server) -> None:

@@ -19,11 +19,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--rate", type=float, default=20.0, help="messages a second that the clients aim at")
     parser.add_argument("--disk", type=int, default=4_000, help="size of the disk in MB")
+    parser.add_argument("--one-process", action="store_true", help="`memorybase up --one-process`")
     runs.add_option(parser)
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     seed = random.randrange(1_000_000) if options.seed is None else options.seed
-    plan, about = Plan(seed, options.duration, options.rate, options.disk), runs.machine()
+    plan, about = Plan(seed, options.duration, options.one_process, options.rate, options.disk), runs.machine()
     report = run(plan)
     sys.stdout.write(f"{report}\n")
     if options.results:

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -16,12 +16,13 @@ from typing import Any
 
 import redis
 from chaos.clients import Client, Kept, Orders
-from chaos.cluster import KEY
+from chaos.cluster import KEY, chroma_over
 from chaos.cluster import Plan as LoadPlan
 from chaos.invariants import Chroma, Sampler, check, named, unrest
 from chaos.patience import Patience, reached
 from chaos.run import flush_all, http_client, listed
 from harness.clock import SteppedClock
+from harness.one_process import beside
 from harness.stack import NAMES, EmbeddedStack
 from runs import Run
 
@@ -47,6 +48,7 @@ class Plan:
 
     seed: int
     seconds: float
+    one_process: bool = False  # which no malformed message can reach
     messages_per_second: float = 20.0
     disk_megabytes: int = 4_000
     full_seconds: float = 45.0
@@ -62,7 +64,7 @@ class Plan:
             (self.seconds * 0.65, "clock an hour behind"),
             (self.seconds * 0.75, "clock right again"),
         ]
-        count = int(self.seconds * 0.9 / self.malformed_every_seconds)
+        count = 0 if self.one_process else int(self.seconds * 0.9 / self.malformed_every_seconds)
         malformed = [(self.malformed_every_seconds * (n + 0.5), "malformed message") for n in range(count)]
         return sorted([*full, *free, *clock, *malformed])
 
@@ -99,7 +101,8 @@ class Report:
 
     def __str__(self) -> str:
         lines = [
-            "{seconds:g} s, {messages_per_second:g} messages a second, seed {seed}".format(**self.plan),
+            "{seconds:g} s, {messages_per_second:g} messages a second, seed {seed}".format(**self.plan)
+            + (", one process" if self.plan["one_process"] else ""),
             f"faults: {listed(self.faults)}",
             f"{self.acknowledged} messages acknowledged, {self.deleted} of them deleted again; {listed(self.calls)}",
             *(f"{name}: {listed({str(s): n for s, n in answers.items()})}" for name, answers in self.reads.items()),
@@ -117,15 +120,18 @@ class Report:
 class SoakStack(EmbeddedStack):
     """`memorybase up` with the clients' key, on a clock that can be stepped."""
 
-    def __init__(self, directory: Path, clock: SteppedClock) -> None:
+    def __init__(self, directory: Path, clock: SteppedClock, *, one_process: bool) -> None:
         super().__init__(directory)
         self._clock = clock
+        self.one_process = one_process
 
     def environment(self) -> dict[str, str]:
         return super().environment() | {"MEMORYBASE_API_KEY": KEY, **self._clock.environment()}
 
     def children(self) -> dict[str, int]:
-        """The process id of each child that runs."""
+        """The process id of each child that runs, or of the one process."""
+        if self.one_process:
+            return {self.name: self.pid} if self.running else {}
         found = {}
         for name in NAMES:
             with contextlib.suppress(FileNotFoundError, ValueError):  # it is being restarted
@@ -140,7 +146,7 @@ def run(plan: Plan) -> Report:
     with ExitStack() as cleanup:
         disk = cleanup.enter_context(small_disk(place / "disk", plan.disk_megabytes))
         clock = SteppedClock(place)
-        stack = SoakStack(disk, clock)
+        stack = SoakStack(disk, clock, one_process=plan.one_process)
         stack.log = place / "stack.log"
         cleanup.callback(stack.close)
         stack.start()
@@ -168,6 +174,7 @@ def _run(plan: Plan, stack: SoakStack, clock: SteppedClock, report: Report, plac
     memory = MemoryWatch(stack.children)
     settings = settings_in_use(stack.data)
     services = wiring.build(settings, role="cli")
+    services = beside(services) if plan.one_process else services
     sampler = Sampler(settings.resolved_database_url)
     for thread in (*clients, *others, health, memory, sampler):
         thread.start()
@@ -179,17 +186,29 @@ def _run(plan: Plan, stack: SoakStack, clock: SteppedClock, report: Report, plac
     for watch in (health, memory, sampler):
         watch.stop()
     report.violations += _settle(services, orders, [])
-    _judge(report, services, settings.chroma_url, clients, others, health, memory)
+    with _chroma(stack, services) as chroma:
+        _judge(report, services, chroma, clients, others, health, memory)
     report.violations += [*orders.complaints, *sampler.violations]
     report.calls = dict(orders.counts)
     wiring.close(services)
     log.close()
 
 
+@contextlib.contextmanager
+def _chroma(stack: SoakStack, services: Services) -> Iterator[Chroma]:
+    """What was stored in Chroma; the one process is stopped for it."""
+    if not stack.one_process:
+        yield Chroma(services.settings.chroma_url, services.vectors)
+        return
+    stack.stop()
+    with chroma_over(stack.data) as (url, vectors):
+        yield Chroma(url, vectors)
+
+
 def _judge(
     report: Report,
     services: Services,
-    chroma_url: str,
+    chroma: Chroma,
     clients: list[Client],
     others: list[Reading],
     health: HealthWatch,
@@ -198,7 +217,7 @@ def _judge(
     kept: dict[str, Kept] = dict(health.kept)
     for client in clients:
         kept |= client.kept
-    findings = check(services.database, Chroma(chroma_url, services.vectors), kept, [])
+    findings = check(services.database, chroma, kept, [])
     report.violations += findings.violations
     report.violations += [f"health was silent: {text}" for text in dict.fromkeys(health.silent)]
     report.violations += [f"false alarm: {text}" for text in dict.fromkeys(health.false_alarms)]
