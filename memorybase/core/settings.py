@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from urllib.parse import parse_qs, parse_qsl, unquote, urlsplit
 
 import Stemmer
+from memorybase_client import otel_names
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -170,6 +171,15 @@ def _traces_url() -> str:
                 raise ValueError(message)
             return url.rstrip("/") + path if path else url
     return ""
+
+
+def _traces_have_texts() -> bool:
+    """Whether spans have texts, by OpenTelemetry's variable. Raises ValueError if it says neither."""
+    wanted = otel_names.are_texts_wanted()
+    if wanted is None:
+        message = f"{otel_names.TEXTS_VARIABLE} must be one of {', '.join(otel_names.TEXTS_IN)}"
+        raise ValueError(f"{message} (got {os.environ[otel_names.TEXTS_VARIABLE]!r})")
+    return wanted
 
 
 class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
@@ -383,7 +393,8 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
     @model_validator(mode="after")
     def _bounds_fit(self) -> Self:
         self._check_vector_store()
-        _traces_url()  # an address that is none is refused at start
+        if _traces_url():  # an address that is none is refused at start
+            _traces_have_texts()
         if self.database_read_url and not (
             self.database_url.startswith("postgresql") and self.database_read_url.startswith("postgresql")
         ):
@@ -416,6 +427,11 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
     def traces_url(self) -> str:
         """The address for traces; empty: none."""
         return _traces_url()
+
+    @property
+    def traces_have_texts(self) -> bool:
+        """Whether spans of memory operations have queries and records."""
+        return _traces_have_texts()
 
     def allowed_model(self, model: str | None) -> str:
         """The model for a request: the named one if it is allowed, else the default. Raises InvalidRequest."""

@@ -5,18 +5,25 @@ A trace goes from a caller's request to the moment that its messages are searcha
 notification may be lost: see `scheduler`. A worker embeds and stores messages of many jobs at once, so work may belong
 to several traces, and `span` opens a child in each of them.
 
-`Attributes` names what a span may say, which mypy checks: never message text, keys, or ids that callers chose.
+`Attributes` names what a span may say, which mypy checks: never message text, keys, or ids that callers chose. Texts
+are added by `note_texts` alone, and only if OpenTelemetry's variable asks for them.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+from itertools import islice
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, Unpack
+from uuid import UUID
+
+from memorybase_client import otel_names
+from memorybase_client.otel_names import Operation
 
 from memorybase import __version__
 from memorybase.core import errors
@@ -38,7 +45,7 @@ _TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 
 
 class Attributes(TypedDict, total=False):
-    """Everything that a span may say; on the span each name begins with `memorybase.`."""
+    """Everything that a span may say; on the span each name is that of `_NAMES`. None says nothing."""
 
     attempt: int  # outages do not count
     flow_id: str
@@ -47,15 +54,26 @@ class Attributes(TypedDict, total=False):
     job_ids: list[str]
     job_kind: str
     jobs: int
-    memory_base_id: str
+    memory_base_id: str | None
     messages: int
     mode: str
+    operation: Operation
     outcome: str
+    record_count: int
+    record_id: str
     request_id: str
     run_id: str
     store: str
     to_seq: int
 
+
+# OpenTelemetry's names where it has one.
+_NAMES = {name: PREFIX + name for name in Attributes.__annotations__} | {
+    "memory_base_id": otel_names.STORE_ID,
+    "operation": otel_names.OPERATION_NAME,
+    "record_count": otel_names.RECORD_COUNT,
+    "record_id": otel_names.RECORD_ID,
+}
 
 # The spans that this thread works in, one for each trace. Empty while traces are off.
 _current: ContextVar[tuple[Span, ...]] = ContextVar("spans", default=())
@@ -63,10 +81,11 @@ _nothing = nullcontext()
 
 
 class _Process:
-    """The sender of this process's spans; None: traces are off."""
+    """The sender of this process's spans, None while traces are off, and whether they have texts."""
 
     provider: TracerProvider | None = None
     tracer: Tracer | None = None
+    has_texts: bool = False
 
 
 def configure(settings: Settings, *, service: str) -> None:
@@ -85,13 +104,15 @@ def configure(settings: Settings, *, service: str) -> None:
     resource = Resource.create().merge(own).merge(OTELResourceDetector().detect())
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint, timeout=EXPORT_SECONDS)))
-    use(provider)
+    use(provider, has_texts=settings.traces_have_texts)
 
 
-def use(provider: TracerProvider | None) -> None:
+def use(provider: TracerProvider | None, *, has_texts: bool = False) -> None:
     """Give spans to this provider from now on; None: traces are off."""
     _Process.provider = provider
-    _Process.tracer = None if provider is None else provider.get_tracer("memorybase", __version__)
+    schema_url = otel_names.SCHEMA_URL
+    _Process.tracer = None if provider is None else provider.get_tracer("memorybase", __version__, schema_url)
+    _Process.has_texts = has_texts
 
 
 def flush() -> None:
@@ -122,6 +143,46 @@ def span(
     """
     among = _current.get() if parents is None else tuple(parent for parent in parents if parent is not None)
     return _children(name, kind, among, attributes, is_leaf=is_leaf) if among else _nothing
+
+
+def memory_span(
+    name: Operation, *, parents: Iterable[Span | None] | None = None, **attributes: Unpack[Attributes]
+) -> AbstractContextManager[None]:
+    """`span` around an operation of a memory, by OpenTelemetry's conventions: named after it."""
+    attributes["operation"] = name
+    return span(name, parents=parents, **attributes)
+
+
+class ShownRecord(NamedTuple):
+    """A record of a memory in a span that has texts."""
+
+    content: str
+    id: UUID | None = None
+    score: float | None = None
+
+    def as_dict(self) -> dict[str, object]:
+        found: dict[str, object] = {"content": self.content[: otel_names.MAX_CHARACTERS]}
+        if self.id is not None:
+            found["id"] = str(self.id)
+        return found if self.score is None else found | {"score": self.score}
+
+
+def only_base(memory_base_ids: Collection[UUID]) -> str | None:
+    """The `memory_base_id` of an operation on these memory bases: a span names one store, or none."""
+    return str(next(iter(memory_base_ids))) if len(memory_base_ids) == 1 else None
+
+
+def note_texts(*, query: str | None = None, records: Iterable[ShownRecord] = ()) -> None:
+    """Add a query and records to the spans that this thread works in, if texts are asked for. `records` is not read
+    otherwise."""
+    if not (_Process.has_texts and _current.get()):
+        return
+    shown = [each.as_dict() for each in islice(records, otel_names.MAX_RECORDS)]
+    texts = {otel_names.RECORDS: json.dumps(shown, ensure_ascii=False)} if shown else {}
+    if query is not None:
+        texts[otel_names.QUERY_TEXT] = query[: otel_names.MAX_CHARACTERS]
+    for each in _current.get():
+        each.set_attributes(texts)
 
 
 def note(**attributes: Unpack[Attributes]) -> None:
@@ -253,11 +314,11 @@ def _start(name: str, kind: Kind, parent: Span | None, attributes: Attributes, s
 
 
 def _named(attributes: Attributes) -> dict[str, str | int | list[str]]:
-    return {PREFIX + name: value for name, value in attributes.items() if isinstance(value, str | int | list)}
+    return {_NAMES[name]: value for name, value in attributes.items() if isinstance(value, str | int | list)}
 
 
 def _fail(opened: Span, error: str) -> None:
     from opentelemetry.trace import Status, StatusCode
 
-    opened.set_attribute("error.type", error)
+    opened.set_attribute(otel_names.ERROR_TYPE, error)
     opened.set_status(Status(StatusCode.ERROR))

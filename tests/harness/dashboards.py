@@ -14,7 +14,7 @@ ALERTS = ROOT / "deploy" / "prometheus" / "alerts.yml"
 
 
 class Expression(NamedTuple):
-    """A PromQL expression, and where it is."""
+    """An expression in PromQL or TraceQL, and where it is."""
 
     where: str
     text: str
@@ -39,6 +39,18 @@ def panel_expressions() -> list[Expression]:
         for path in DASHBOARDS
         for panel in panels(path)
         for target in panel["targets"]
+        if "expr" in target
+    ]
+
+
+def trace_queries() -> list[Expression]:
+    """The queries of traces, in TraceQL."""
+    return [
+        Expression(f"{path.stem}: {panel['title']}", target["query"])
+        for path in DASHBOARDS
+        for panel in panels(path)
+        for target in panel["targets"]
+        if "expr" not in target
     ]
 
 

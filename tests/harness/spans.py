@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -30,11 +31,13 @@ class Seen:
     attributes: dict[str, Any]
     is_error: bool = False
     service: str = ""
+    kind: str = ""  # such as CLIENT
 
 
 @dataclass
 class Recorded:
     exporter: InMemorySpanExporter = field(default_factory=InMemorySpanExporter)
+    provider: TracerProvider = field(default_factory=lambda: TracerProvider(shutdown_on_exit=False))
 
     def all(self) -> list[Seen]:
         return [_seen(span) for span in self.exporter.get_finished_spans()]
@@ -51,17 +54,16 @@ class Recorded:
 
 
 @contextmanager
-def recorded_spans() -> Iterator[Recorded]:
+def recorded_spans(*, has_texts: bool = False) -> Iterator[Recorded]:
     """Traces are on in this process, and every span is kept as soon as it ends."""
     recorded = Recorded()
-    provider = TracerProvider(shutdown_on_exit=False)
-    provider.add_span_processor(SimpleSpanProcessor(recorded.exporter))
-    tracing.use(provider)
+    recorded.provider.add_span_processor(SimpleSpanProcessor(recorded.exporter))
+    tracing.use(recorded.provider, has_texts=has_texts)
     try:
         yield recorded
     finally:
         tracing.use(None)
-        provider.shutdown()
+        recorded.provider.shutdown()
 
 
 def ancestors(span: Seen, spans: Sequence[Seen]) -> list[str]:
@@ -120,7 +122,14 @@ def _seen(span: ReadableSpan) -> Seen:
         ended=span.end_time,
         attributes=dict(span.attributes or {}),
         is_error=not span.status.is_unset,
+        kind=span.kind.name,
     )
+
+
+def _value(value: AnyValue) -> Any:
+    if value.HasField("array_value"):
+        return [_value(each) for each in value.array_value.values]
+    return getattr(value, value.WhichOneof("value") or "string_value")
 
 
 def _spans_of(body: bytes) -> list[Seen]:
@@ -133,7 +142,8 @@ def _spans_of(body: bytes) -> list[Seen]:
             parent=span.parent_span_id.hex(),
             began=span.start_time_unix_nano,
             ended=span.end_time_unix_nano,
-            attributes={each.key: str(each.value) for each in span.attributes},
+            attributes={each.key: _value(each.value) for each in span.attributes},
+            kind=span.SpanKind.Name(span.kind).removeprefix("SPAN_KIND_"),
             is_error=span.status.code == span.status.STATUS_CODE_ERROR,
             service=next(
                 each.value.string_value for each in resource.resource.attributes if each.key == "service.name"

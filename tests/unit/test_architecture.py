@@ -242,6 +242,8 @@ ONLY_HERE = (
             "memorybase.cli",
             "memorybase.features.trace_capture",
             "memorybase.core.import_export",
+            "memorybase.core.settings",  # these two share the names in spans, otel_names
+            "memorybase.core.tracing",
             "memorybase.in_program",
             "memorybase.integrations",
             "memorybase.one_process",

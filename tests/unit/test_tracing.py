@@ -152,3 +152,11 @@ def test_an_endpoint_must_be_a_url(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317")
     with pytest.raises(ValueError, match="OTEL_EXPORTER_OTLP_ENDPOINT must start with http"):
         Settings()
+
+
+def test_the_variable_for_texts_must_be_one_that_opentelemetry_defines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "yes")
+    Settings()  # without traces, the variable is of other programs
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318")
+    with pytest.raises(ValueError, match=r"must be one of NO_CONTENT, SPAN_ONLY, .* \(got 'yes'\)"):
+        Settings()

@@ -31,6 +31,8 @@ export interface Call {
   /** Sent as lines of JSON, instead of `body`. */
   lines?: string;
   idempotencyKey?: string | undefined;
+  /** Further ones. */
+  headers?: Record<string, string>;
   /** How long the server may wait before it answers. */
   waitSeconds?: number | undefined;
 }

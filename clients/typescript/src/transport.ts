@@ -10,6 +10,7 @@ import { TimeLimit, sleep } from "./limits.js";
 import { Events, Lines, partsOf, plus, type ServerEvent } from "./lines.js";
 import { Listing } from "./listing.js";
 import type { paths } from "./schema.js";
+import { inSpan } from "./spans.js";
 import type { CallOptions, Line, Log, Schemas } from "./types.js";
 
 export const TRIES = 5;
@@ -163,13 +164,17 @@ export class Transport {
   }
 
   async #text(call: Call, options: CallOptions = {}): Promise<string> {
-    return this.#retried(call, options, async (send) => {
-      const limit = new TimeLimit(limitSeconds(call, options.timeoutSeconds ?? this.#timeoutSeconds), options.signal);
-      try {
-        return await (await send(limit.signal)).text();
-      } finally {
-        limit.end();
-      }
+    return inSpan(call, this.url, async ({ headers, answered }) => {
+      const text = await this.#retried({ ...call, headers }, options, async (send) => {
+        const limit = new TimeLimit(limitSeconds(call, options.timeoutSeconds ?? this.#timeoutSeconds), options.signal);
+        try {
+          return await (await send(limit.signal)).text();
+        } finally {
+          limit.end();
+        }
+      });
+      answered(text);
+      return text;
     });
   }
 
@@ -269,6 +274,7 @@ function requestOf(call: Call): object {
     params: { path: call.ids, query: call.query },
     body: call.lines ?? (call.body === undefined ? undefined : JSON.stringify(call.body)),
     headers: {
+      ...call.headers,
       ...(call.lines === undefined ? {} : { "Content-Type": "application/x-ndjson" }),
       ...(call.idempotencyKey === undefined ? {} : { "Idempotency-Key": call.idempotencyKey }),
     },

@@ -24,7 +24,7 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.core import caveats, errors, time_zones
+from memorybase.core import caveats, errors, time_zones, tracing
 from memorybase.core.callers import charge_search
 from memorybase.core.caveats import Caveat
 from memorybase.core.conversation import Record, TokenCounter, View
@@ -57,6 +57,7 @@ from memorybase.core.search.search import SearchResults, why_nothing
 from memorybase.core.search.token_budget import Memory, Packer
 from memorybase.core.services import Services
 from memorybase.core.telemetry import get_logger
+from memorybase.core.tracing import ShownRecord
 from memorybase.core.vectors.search import MAX_TOP_K, cut_query
 
 log = get_logger(__name__)
@@ -136,6 +137,11 @@ class ContextRequest:
 def build_context(services: Services, user_id: UUID, request: ContextRequest) -> View:
     """Build the context of a model's next turn. Raises NotFound, also for a leaf of another session, InvalidRequest,
     and SessionConflict for another end user."""
+    with tracing.memory_span("search_memory", memory_base_id=tracing.only_base(request.memory_base_ids)):
+        return _build(services, user_id, request)
+
+
+def _build(services: Services, user_id: UUID, request: ContextRequest) -> View:
     with services.database.reading() as db:
         resolved = _resolved(db, user_id, request)
         request = resolved.request
@@ -148,6 +154,9 @@ def build_context(services: Services, user_id: UUID, request: ContextRequest) ->
     found = _recall(services, user_id, resolved, shown.draft) if searches else _NO_CANDIDATES
     before = replace(before, profile=before.profile.nearest_first(found.message_ids))
     parts = _fill(resolved, history, shown, before, found)
+    tracing.note(record_count=len(parts.profile.reported) + len(parts.recalled.memories))
+    records = (ShownRecord(each.line, each.turn.message_id, each.turn.score) for each in parts.recalled.memories)
+    tracing.note_texts(query=request.query if searches else None, records=records)
     view = _with_report(parts, found, resolved)
     request_if_needed(services, summary, parts.session.expired)
     if request.use_memory and resolved.run_id is not None and request.node_id is not None:

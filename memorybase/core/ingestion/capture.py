@@ -26,7 +26,7 @@ from memorybase.core.ingestion.idempotency import Placed
 from memorybase.core.ingestion.prepared import Prepared, prepare_all
 from memorybase.core.ingestion.trigger import IngestionState, trigger
 from memorybase.core.keyword_index import index
-from memorybase.core.messages import NewMessage
+from memorybase.core.messages import NewMessage, message_text
 from memorybase.core.queries import deleted_messages, sessions
 from memorybase.core.queries import messages as message_queries
 from memorybase.core.queries.ownership import share_bases
@@ -34,6 +34,7 @@ from memorybase.core.queries.sessions import SessionRow
 from memorybase.core.screening import screen_messages
 from memorybase.core.services import Services
 from memorybase.core.telemetry import get_logger
+from memorybase.core.tracing import ShownRecord
 
 log = get_logger(__name__)
 
@@ -89,11 +90,14 @@ def capture(services: Services, user_id: UUID, flow_id: UUID, request: CaptureRe
     check_id(request.session_id, "session_id")
     if request.end_user_id is not None:
         check_id(request.end_user_id, "end_user_id")
-    with metrics.CAPTURE_SECONDS.time(), tracing.span("capture", flow_id=str(flow_id), messages=len(request.messages)):
+    spanned = tracing.memory_span("create_memory", flow_id=str(flow_id), record_count=len(request.messages))
+    with metrics.CAPTURE_SECONDS.time(), spanned:
         post = _prepare(services, user_id, flow_id, request)
         result = charged(services, user_id, partial(_attempt, services, post))
         job_ids = [str(state.job_id) for state in result.ingestion if state.job_id is not None]
-        tracing.note(run_id=str(result.run_id), job_ids=job_ids)
+        base_id = tracing.only_base([state.memory_base_id for state in result.ingestion])
+        tracing.note(run_id=str(result.run_id), job_ids=job_ids, memory_base_id=base_id)
+        tracing.note_texts(records=(ShownRecord(message_text(each.message.content)) for each in post.messages))
     metrics.RUNS_CAPTURED.inc(len(post.runs))
     metrics.MESSAGES_CAPTURED.inc(sum(message.created for message in result.messages))
     return result

@@ -284,7 +284,13 @@ class Batch:
         for collection, group in by_collection.items():
             of_store = store_of(collection.name)
             try:
-                with tracing.span("store", parents=_traces(group), messages=len(group), store=of_store):
+                with tracing.memory_span(
+                    "upsert_memory",
+                    parents=_traces(group),
+                    memory_base_id=str(group[0].job.claim.memory_base_id),
+                    record_count=len({piece.item.message.id for piece in group}),
+                    store=of_store,
+                ):
                     for piece, fault in faulty(_active(group), partial(self._write, collection), self._confirm_fault):
                         piece.item.fail(fault)
             except (errors.CollectionMissing, errors.DimensionMismatch) as error:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
-from memorybase.core import errors
+from memorybase.core import errors, tracing
 from memorybase.core.database import clock
 from memorybase.core.knowledge_bases import registry
 from memorybase.core.models import Generation
@@ -34,11 +34,12 @@ def delete_memory_base(services: Services, user_id: UUID, base_id: UUID) -> bool
 
     From the first commit on the base is 404. Raises NotFound.
     """
-    with services.database.transaction() as db:
-        require_memory_base(db, user_id, base_id)
-        memory_bases.begin_deletion(db, base_id, clock.now(db))
-    log.info("memory_base_deletion_started", memory_base_id=str(base_id))
-    return drain(lambda: finish_deletion(services, base_id))
+    with tracing.memory_span("delete_memory_store", memory_base_id=str(base_id)):
+        with services.database.transaction() as db:
+            require_memory_base(db, user_id, base_id)
+            memory_bases.begin_deletion(db, base_id, clock.now(db))
+        log.info("memory_base_deletion_started", memory_base_id=str(base_id))
+        return drain(lambda: finish_deletion(services, base_id))
 
 
 def drain(finish: Callable[[], bool]) -> bool:

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.core import errors
+from memorybase.core import errors, tracing
 from memorybase.core.database import clock, engine
 from memorybase.core.embedding import Embedder, chunking
 from memorybase.core.ingestion import fair_order, scheduler
@@ -97,6 +97,18 @@ def create_memory_base(
     Raises NotFound (flow), NameTaken (name or kb_name, with existing_id), InvalidRequest, ModelUnavailable,
     VectorStoreUnavailable.
     """
+    with tracing.memory_span("create_memory_store", flow_id=str(new.flow_id)):
+        base_id = _create(services, user_id, new, before_commit)
+        tracing.note(memory_base_id=str(base_id))
+        return base_id
+
+
+def _create(
+    services: Services,
+    user_id: UUID,
+    new: NewMemoryBase,
+    before_commit: Callable[[OrmSession, UUID], object] | None,
+) -> UUID:
     registry.check_name(new.name, "name")
     registry.check_name(new.kb_name or new.name, "kb_name")
     _check_bounds(threshold=new.threshold, idle_after=new.idle_after)

@@ -51,6 +51,7 @@ from memorybase.core.search.request import MAX_MEMORY_BASES, SearchRequest, chec
 from memorybase.core.search.signals import Signals
 from memorybase.core.search.vector_search import Asked, Verified
 from memorybase.core.services import Services
+from memorybase.core.tracing import ShownRecord
 from memorybase.core.vectors.search import cut_query
 
 if TYPE_CHECKING:
@@ -82,18 +83,34 @@ def search(services: Services, user_id: UUID, request: SearchRequest) -> SearchR
     4 chunks each, 128 in all, are embedded here and cached.
     Raises NotFound, InvalidRequest, QuotaExceeded, VectorStoreUnavailable, CollectionMissing, ModelUnavailable.
     """
-    charge_search(services, user_id)
-    return search_uncharged(services, user_id, request)
+    base_ids = request.memory_base_ids if request.memory_base_id is None else [request.memory_base_id]
+    with tracing.memory_span("search_memory", memory_base_id=tracing.only_base(base_ids)):
+        charge_search(services, user_id)
+        return _noted(request, _search(services, user_id, request))
 
 
 def search_uncharged(services: Services, user_id: UUID, request: SearchRequest) -> SearchResults:
-    """`search` as a part of a call that was charged."""
+    """`search` as a part of a call that was charged, and has the span of the memory operation."""
+    with tracing.span("search"):
+        return _search(services, user_id, request)
+
+
+def _noted(request: SearchRequest, found: SearchResults) -> SearchResults:
+    """The results, after its span has their number and, if texts are asked for, them."""
+    tracing.note(record_count=len(found.results))
+    records = (ShownRecord(message_text(hit.content), hit.message_id, hit.score) for hit in found.results)
+    tracing.note_texts(query=request.query, records=records)
+    return found
+
+
+def _search(services: Services, user_id: UUID, request: SearchRequest) -> SearchResults:
     started = time.perf_counter()
     queries = asked_text.searches_of(request.query, services.settings.keyword_language)
     exact_text = request.query if request.min_score is None and request.mode != "dense" else None
     request = with_filters(replace(request, query=cut_query(request.query), exact_text=exact_text))
     check(request)
-    with shared_position(), tracing.span("search", mode=request.mode):
+    tracing.note(mode=request.mode)
+    with shared_position():
         each = [_answer(services, user_id, replace(request, query=query)) for query in queries]
         found = each[0] if len(each) == 1 else _of_text(each, request)
     return SearchResults(results=found.hits, took_ms=_milliseconds_since(started), sought=found.sought)
@@ -366,14 +383,15 @@ def search_several(
 
     The request names neither a memory base nor a flow. Raises what `search` raises, and InvalidRequest for too many.
     """
-    charge_search(services, user_id)
-    started = time.perf_counter()
-    requests = [
-        replace(request, flow_id=flow_id, memory_base_ids=of_flow)
-        for flow_id, of_flow in _by_flow(services, user_id, memory_base_ids).items()
-    ]
-    hits = _hits_of_flows(services, user_id, requests)
-    return SearchResults(results=merged(hits, request), took_ms=_milliseconds_since(started))
+    with tracing.memory_span("search_memory", memory_base_id=tracing.only_base(memory_base_ids or ())):
+        charge_search(services, user_id)
+        started = time.perf_counter()
+        requests = [
+            replace(request, flow_id=flow_id, memory_base_ids=of_flow)
+            for flow_id, of_flow in _by_flow(services, user_id, memory_base_ids).items()
+        ]
+        hits = _hits_of_flows(services, user_id, requests)
+        return _noted(request, SearchResults(results=merged(hits, request), took_ms=_milliseconds_since(started)))
 
 
 def _hits_of_flows(services: Services, user_id: UUID, requests: Sequence[SearchRequest]) -> list[Hit]:

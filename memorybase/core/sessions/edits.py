@@ -11,7 +11,7 @@ from uuid import UUID
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.core import deletions, errors, events
+from memorybase.core import deletions, errors, events, tracing
 from memorybase.core.callers import forget_end_user
 from memorybase.core.conversation.memory_use import redaction
 from memorybase.core.database import clock
@@ -21,7 +21,7 @@ from memorybase.core.events import Event, EventType
 from memorybase.core.extension import of_messages
 from memorybase.core.ingestion import edit, scheduler
 from memorybase.core.keyword_index import index
-from memorybase.core.messages import message_fingerprint
+from memorybase.core.messages import message_fingerprint, message_text
 from memorybase.core.models import Message
 from memorybase.core.queries import (
     deleted_messages,
@@ -46,6 +46,7 @@ from memorybase.core.sessions import chat_deletion, erasure, receipts, relinking
 from memorybase.core.sessions.erasure import Erasure
 from memorybase.core.sessions.receipts import ErasureReceipt
 from memorybase.core.telemetry import get_logger
+from memorybase.core.tracing import ShownRecord
 
 log = get_logger(__name__)
 
@@ -124,8 +125,10 @@ def edit_message(
     if found is not None:
         edited = screen(services, user_id, found.flow_id, edited)
         attribution = screened(services, user_id, found.flow_id, attribution)
-    with services.database.transaction() as db:
+    spanned = tracing.memory_span("update_memory", record_id=str(message_id), record_count=1)
+    with spanned, services.database.transaction() as db:
         bases, session, message = _locked_message(db, user_id, message_id)
+        _note_message(bases, message_id, edited.get("content"))
         if version not in (None, message.version):
             text = f"version must be {message.version}, the message's version now (got {version}); nothing was changed"
             raise errors.MessageConflict(text, field="version", value=version, limit=message.version)
@@ -184,8 +187,10 @@ def delete_message(
             found = messages.fetch_message(db, user_id, message_id)
         if found is not None:
             attribution = screened(services, user_id, found.flow_id, attribution)
-    with services.database.transaction() as db:
+    spanned = tracing.memory_span("delete_memory", record_id=str(message_id), record_count=1)
+    with spanned, services.database.transaction() as db:
         bases, session, message = _locked_message(db, user_id, message_id)
+        _note_message(bases, message_id)
         deletions.check(db, services, user_id, OfSession(session))
         now = clock.now(db)
         held = ledger.chunks_of_message(db, message.flow_id, message.session_id, message.id)
@@ -208,6 +213,13 @@ def delete_message(
             removed,
             _ids(scheduled),
         )
+
+
+def _note_message(bases: Sequence[BaseRow], message_id: UUID, content: Any = None) -> None:
+    """Add to the span of a change which memory base has the message, and its new text if texts are asked for."""
+    tracing.note(memory_base_id=tracing.only_base([base.id for base in bases]))
+    if content is not None:
+        tracing.note_texts(records=[ShownRecord(message_text(content), message_id)])
 
 
 def _restorable(
@@ -303,7 +315,9 @@ def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id:
 
     From the first commit on the session is not found. What a crash leaves is deleted by the sweeper.
     """
-    erased = erase_session(services, user_id, flow_id, session_id)
+    with tracing.memory_span("delete_memory", flow_id=str(flow_id)):
+        erased = erase_session(services, user_id, flow_id, session_id)
+        tracing.note(record_count=erased.messages)
     return receipts.keep(services, user_id, "delete_session", f"{flow_id}:{session_id}", erased, flow_id=flow_id)
 
 
@@ -351,6 +365,13 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
 
     Each session has its own transaction. What fails is left for the next call, and raised when the rest is erased.
     """
+    with tracing.memory_span("delete_memory"):
+        receipt = _erase_end_user(services, user_id, end_user_id)
+        tracing.note(record_count=receipt.messages)
+        return receipt
+
+
+def _erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> ErasureReceipt:
     with services.database.transaction() as db:
         deletions.check(db, services, user_id, OfEndUser(end_user_id))
     total, failed = _erase_sessions(services, user_id, end_user_id)

@@ -89,9 +89,9 @@ def test_a_request_continues_the_callers_trace_until_its_message_is_searchable(a
         "memorybase.request_id": answer.headers["X-Request-Id"],
     }
     (advance,) = [span for span in seen if span.name == "advance"]
-    assert ancestors(advance, seen) == ["job", "capture", "POST /flows/{flow_id}/runs"]
+    assert ancestors(advance, seen) == ["job", "create_memory", "POST /flows/{flow_id}/runs"]
     (job_id,) = [each["job_id"] for each in answer.json()["ingestion"]]
-    (capture,) = [span for span in seen if span.name == "capture"]
+    (capture,) = [span for span in seen if span.name == "create_memory"]
     assert list(capture.attributes["memorybase.job_ids"]) == [job_id]
     shown = str([(span.name, span.attributes) for span in spans.all()])
     assert not any(each in shown for each in ("jane", "ornithopter", api.secret))
@@ -105,7 +105,7 @@ def test_a_search_is_traced_over_its_threads(api: Api, spans: Recorded) -> None:
     api.call("POST", f"/memories/{base['id']}/search", json={"query": "ornithopter"}, headers=PARENT)
     seen = spans.all()
     assert {span.trace_id for span in seen} == {TRACE}
-    assert {"search", "embed_query", "vector_search", "keyword_search"} <= {span.name for span in seen}
+    assert {"search_memory", "embed_query", "vector_search", "keyword_search"} <= {span.name for span in seen}
 
 
 def test_probes_scrapes_and_traces_themselves_are_not_traced(api: Api, spans: Recorded) -> None:

@@ -45,18 +45,18 @@ def test_one_trace_has_every_step_in_order(world: World, spans: Recorded) -> Non
     seen = spans.all()
     assert {span.trace_id for span in seen} == {TRACE}
     for name, above in {
-        "capture": ["POST"],
-        "notify": ["capture", "POST"],
-        "job": ["capture", "POST"],
-        "claim": ["job", "capture", "POST"],
-        "embed": ["job", "capture", "POST"],
-        "store": ["job", "capture", "POST"],
-        "upsert": ["store", "job", "capture", "POST"],
-        "read_back": ["store", "job", "capture", "POST"],
-        "advance": ["job", "capture", "POST"],
+        "create_memory": ["POST"],
+        "notify": ["create_memory", "POST"],
+        "job": ["create_memory", "POST"],
+        "claim": ["job", "create_memory", "POST"],
+        "embed": ["job", "create_memory", "POST"],
+        "upsert_memory": ["job", "create_memory", "POST"],
+        "upsert": ["upsert_memory", "job", "create_memory", "POST"],
+        "read_back": ["upsert_memory", "job", "create_memory", "POST"],
+        "advance": ["job", "create_memory", "POST"],
     }.items():
         assert ancestors(spans.one(name), seen) == above, name
-    steps = [spans.one(name) for name in ("capture", "claim", "embed", "upsert", "read_back", "advance")]
+    steps = [spans.one(name) for name in ("create_memory", "claim", "embed", "upsert", "read_back", "advance")]
     assert all(earlier.ended <= later.began for earlier, later in pairwise(steps[1:]))
     assert spans.one("job").ended >= steps[-1].ended
     assert not any(span.is_error for span in seen)
@@ -144,7 +144,7 @@ def test_jobs_in_one_batch_each_have_all_their_spans(world: World, spans: Record
     )
     # The first ones run alone: only then it is known how fast texts are embedded.
     assert max(span.attributes["memorybase.messages"] for span in spans.named("embed")) > 1
-    for name in ("job", "claim", "embed", "store", "upsert", "read_back", "advance"):
+    for name in ("job", "claim", "embed", "upsert_memory", "upsert", "read_back", "advance"):
         assert sorted(span.trace_id for span in spans.named(name)) == traces, name
 
 
@@ -169,7 +169,7 @@ def test_a_search_shows_its_halves(world: World, spans: Recorded) -> None:
     assert found.results
     seen = spans.all()
     for name in ("keyword_search", "embed_query", "vector_search"):
-        assert ancestors(spans.one(name), seen) == ["search", "POST"], name
+        assert ancestors(spans.one(name), seen) == ["search_memory", "POST"], name
 
 
 def test_no_span_has_text_or_ids_of_callers(world: World, spans: Recorded) -> None:

@@ -29,6 +29,7 @@ from memorybase_client._calls import (
 )
 from memorybase_client._lazy import models as lazy
 from memorybase_client._lines import Events, Line, Lines, count_lines_of_all, loaded, parts_of, plus
+from memorybase_client._spans import call_span
 
 if TYPE_CHECKING:
     from memorybase_client import models
@@ -88,6 +89,12 @@ class AsyncTransport:
     async def _send(self, call: Call) -> httpx.Response:
         """The answer, after retries. Raises MemorybaseError."""
         options = call.options(self._timeout_seconds)
+        with call_span(call, self.url, options["headers"]) as span:
+            answer = await self._retried(call, options)
+            span.answered(answer.content)
+            return answer
+
+    async def _retried(self, call: Call, options: Mapping[str, Any]) -> httpx.Response:
         attempt = 0
         while True:
             attempt += 1

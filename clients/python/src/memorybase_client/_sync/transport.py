@@ -26,6 +26,7 @@ from memorybase_client._calls import (
 )
 from memorybase_client._lazy import models as lazy
 from memorybase_client._lines import Events, Line, Lines, count_lines_of_all, loaded, parts_of, plus
+from memorybase_client._spans import call_span
 from memorybase_client._sync.listing import Listing
 from memorybase_client._sync.streams import Stream
 from memorybase_client._sync.waiting import sleep
@@ -88,6 +89,12 @@ class Transport:
     def _send(self, call: Call) -> httpx.Response:
         """The answer, after retries. Raises MemorybaseError."""
         options = call.options(self._timeout_seconds)
+        with call_span(call, self.url, options["headers"]) as span:
+            answer = self._retried(call, options)
+            span.answered(answer.content)
+            return answer
+
+    def _retried(self, call: Call, options: Mapping[str, Any]) -> httpx.Response:
         attempt = 0
         while True:
             attempt += 1
