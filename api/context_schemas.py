@@ -22,7 +22,17 @@ from api.schemas import (
     ViewAnswer,
     example,
 )
-from api.search_schemas import AsOf, Corrections, HalfLifeDays, MinScore, Mode, PartFactors, Roles, WrittenSince, WrittenUntil
+from api.search_schemas import (
+    AsOf,
+    Corrections,
+    HalfLifeDays,
+    MinScore,
+    Mode,
+    PartFactors,
+    Roles,
+    WrittenSince,
+    WrittenUntil,
+)
 from memorybase.core.conversation.context_report import ContextReport
 from memorybase.core.conversation.session_memory.summaries import PRESET_NAME
 from memorybase.core.vectors.search import MAX_TOP_K

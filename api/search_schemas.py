@@ -39,9 +39,9 @@ WrittenUntil = Annotated[Until | None, Field(description="Only messages with a `
 AsOf = Annotated[
     Until | None,
     Field(
-        description="Answer as on this date: without messages with a later `timestamp`, with edits and corrections since "
-        "taken back, and with times and ages counted from then. What was deleted since stays deleted. A date alone is "
-        "the whole day, in UTC."
+        description="Answer as on this date: without messages with a later `timestamp`, with edits and corrections "
+        "since taken back, and with times and ages counted from then. What was deleted since stays deleted. A date "
+        "alone is the whole day, in UTC."
     ),
 ]
 MinScore = Annotated[

@@ -95,9 +95,9 @@ def find(db: OrmSession, request: SearchRequest, question: Question, targets: Se
 
 def _said_by(db: OrmSession, request: SearchRequest, terms: QueryTerms, tried: int) -> list[int]:
     """The best positions, best first; as of a date, of messages that were said by then."""
+    positions: list[int] = terms.best_positions(tried if request.as_of is None else CONDITION_POSITIONS).tolist()
     if request.as_of is None:
-        return terms.best_positions(tried).tolist()
-    positions = terms.best_positions(CONDITION_POSITIONS).tolist()
+        return positions
     said = search_queries.said_by(db, positions, request.as_of)
     return [position for position in positions if position in said][:tried]
 

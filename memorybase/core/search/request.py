@@ -35,8 +35,8 @@ _EARLIEST, _LATEST = 0, 32_000_000_000
 class SearchRequest:
     """A search in one memory base, or in every memory base of a flow.
 
-    since and until are inclusive. as_of: the search as it was answered then: later messages do not exist, edited ones
-    say what they said, and time and age count from then. metadata: each key must have exactly this value in the message's metadata.
+    since and until are inclusive. metadata: each key must have exactly this value in the message's metadata.
+    as_of: answer as on that date: without later messages, and with what edited ones said; times and ages count from it.
     conditions: tried on the 2,000 nearest chunks and the 2,000 best keyword matches, because no index knows them.
     default_weights: ignore the memory base's own weights and half-life.
     weights: factors for the parts of the score, on top of the weights.

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
 from harness.rows import each_row
-from harness.world import World
+from harness.world import World, build_world
 
 from memorybase.core import errors
 from memorybase.core.conversation import View
@@ -18,10 +21,12 @@ from memorybase.core.conversation.session_memory.presets import FLOWX_5
 from memorybase.core.conversation.session_memory.summaries import SUMMARIZE
 from memorybase.core.conversation.session_memory.summary_job import make_summary
 from memorybase.core.database import clock
+from memorybase.core.embedding import Embedders
 from memorybase.core.search import search
 from memorybase.core.search.hits import Hit
 from memorybase.core.search.request import SearchRequest
 from memorybase.core.sessions import edits
+from memorybase.core.settings import Settings
 
 QUERY = "How many connections does the database plan allow?"
 CHANGES = (  # when it was said, what, and the value that holds from then on
@@ -155,7 +160,9 @@ def test_what_was_deleted_or_redacted_since_stays_so(world: World, base: UUID) -
     first, second = [hit for hit in find(world, base, as_of=on("2026-02-28")) if "connections" in hit.content]
     between = now(world)
     edits.delete_message(world.services, world.user_id, first.message_id)
-    edits.redact_message(world.services, world.user_id, second.message_id, lambda fields: {**fields, "content": "[gone]"})
+    edits.redact_message(
+        world.services, world.user_id, second.message_id, lambda fields: {**fields, "content": "[gone]"}
+    )
     assert not [hit for hit in find(world, base, as_of=between) if "20" in hit.content or "40" in hit.content]
     assert [hit.content for hit in find(world, base, "gone", as_of=between, top_k=1)] == ["[gone]"]
 
@@ -212,3 +219,52 @@ def test_a_date_needs_a_time_zone(world: World, base: UUID) -> None:
         with pytest.raises(errors.InvalidRequest, match="as_of must have a time zone") as error:
             ask(as_of=datetime(2026, 2, 1))  # noqa: DTZ001 - that is what is refused
         assert error.value.field == "as_of"
+
+
+# A fact that changed three times as people tell and ask it, beside what else they say.
+MOVES = (
+    ("2026-01-05", "I finally have the keys, from today I live in Antwerp.", "Antwerp"),
+    ("2026-02-10", "We moved to Bruges last weekend, the new job is there.", "Bruges"),
+    ("2026-03-15", "New start: I live in Ghent now, the flat in Bruges is sold.", "Ghent"),
+    ("2026-05-01", "I have moved again and live in Leuven now.", "Leuven"),
+)
+SMALL_TALK = (
+    "The pump in the cellar needs a new seal.",
+    "My sister's birthday is in June, I still need a present.",
+    "Please remind me of the dentist on Friday.",
+    "The soup with leeks was better than last time.",
+)
+QUESTIONS = ("Where do I live?", "Which city is my home now?", "What town have I moved to?")
+LIVED = {"2026-01-01": None, "2026-01-31": "Antwerp", "2026-02-28": "Bruges", "2026-04-01": "Ghent", None: "Leuven"}
+
+
+@pytest.fixture
+def asked_by_people(model_cache: Path, tmp_path: Path) -> Iterator[tuple[World, UUID]]:
+    """A memory base of the default model."""
+    world = build_world(f"sqlite:///{tmp_path / 'memorybase.db'}", tmp_path)
+    settings = Settings(data_dir=tmp_path, model_dir=model_cache)
+    model: Any = Embedders(settings)
+    world = replace(world, services=replace(world.services, settings=settings, embedders=model), embedders=model)
+    base = world.new_base(threshold=100)
+    for day, text, _ in MOVES:
+        said = [user(each, day) for each in (*SMALL_TALK[:2], text, *SMALL_TALK[2:])]
+        world.say(day, *said, end_user_id="ada")
+    world.flush(base)
+    world.drain()
+    yield world, base
+    world.close()
+
+
+@pytest.mark.slow
+def test_questions_as_people_ask_them_get_the_value_of_the_date(asked_by_people: tuple[World, UUID]) -> None:
+    world, base = asked_by_people
+    right: list[bool] = []
+    for day, city in LIVED.items():
+        later = [each for when, _, each in MOVES if day is not None and when > day]
+        for question in QUESTIONS:
+            found = find(world, base, question, as_of=on(day))
+            told = context(world, query=question, as_of=on(day), recall=RecallOptions(min_score=0.0)).text
+            right.append(city is None or city in found[0].content)
+            assert not [each for each in later if each in told or any(each in hit.content for hit in found)]
+            assert city is None or city in told
+    assert all(right)

@@ -304,9 +304,7 @@ def bases_of_flow(db: OrmSession, flow_id: UUID) -> list[UUID]:
 def _held(as_of: datetime) -> list[sa.ColumnElement[bool]]:
     """Whether the fact was said by then, and none of those that replaced it: only what was said later did."""
     other = aliased(Fact)
-    replaced = sa.exists().where(
-        other.id.in_((Fact.duplicate_of_id, Fact.superseded_by_id)), other.said_at <= as_of
-    )
+    replaced = sa.exists().where(other.id.in_((Fact.duplicate_of_id, Fact.superseded_by_id)), other.said_at <= as_of)
     edited = sa.exists().where(
         FactSource.fact_id == Fact.id, Message.id == FactSource.message_id, Message.edited_at > as_of
     )
