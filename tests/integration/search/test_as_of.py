@@ -112,8 +112,12 @@ def test_a_context_has_the_value_that_held_on_the_date(world: World, base: UUID,
 
 @each_row("mode", ["hybrid", "keyword", "dense"])
 def test_no_mode_finds_what_was_said_later(world: World, base: UUID, mode: str) -> None:
+    world.say("s1", user("A gull took the sandwich.", "2026-06-01"), end_user_id="ada")
     hits = find(world, base, mode=mode, as_of=on("2026-02-28"), neighbors=5)
     assert {hit.timestamp.month for hit in hits} == {1, 2}
+    around = [turn for hit in hits for turn in (*hit.before, *hit.after)]
+    assert around
+    assert {turn["timestamp"].month for turn in around} <= {1, 2}
 
 
 def test_times_and_ages_of_a_question_count_from_the_date(world: World, base: UUID) -> None:
@@ -191,7 +195,7 @@ def answer(month: str) -> dict[str, Any]:
 
 def test_a_summary_of_later_is_not_shown_and_none_is_requested(world: World) -> None:
     for month in range(1, 9):
-        world.say("talk", user(f"question {month}", f"2026-0{month}-01"), f"answer {month}", end_user_id="ada")
+        world.say("talk", user(f"question {month}", f"2026-0{month}-01"), answer(f"0{month}"), end_user_id="ada")
     asked: dict[str, Any] = {"session_id": "talk", "preset": FLOWX_5}
     context(world, **asked, as_of=on("2026-08-02"))
     assert world.queue.drain_task(SUMMARIZE, lambda each: make_summary(world.services, each)) == 0
