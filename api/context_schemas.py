@@ -22,7 +22,17 @@ from api.schemas import (
     ViewAnswer,
     example,
 )
-from api.search_schemas import Corrections, HalfLifeDays, MinScore, Mode, PartFactors, Roles, WrittenSince, WrittenUntil
+from api.search_schemas import (
+    AsOf,
+    Corrections,
+    HalfLifeDays,
+    MinScore,
+    Mode,
+    PartFactors,
+    Roles,
+    WrittenSince,
+    WrittenUntil,
+)
 from memorybase.core.conversation.context_report import ContextReport
 from memorybase.core.conversation.session_memory.summaries import PRESET_NAME
 from memorybase.core.vectors.search import MAX_TOP_K
@@ -165,6 +175,7 @@ class ContextBody(Body):
         default=None,
         description="IANA name of the zone whose days the query means and memories show; null: as the flow says.",
     )
+    as_of: AsOf = None
     leaf_id: Identifier | None = Field(
         default=None, description="Last message of the thread; default: the newest message."
     )

@@ -36,6 +36,14 @@ Mode = Annotated[
 Roles = Annotated[list[Role] | None, Field(max_length=8, description="Only messages with one of these roles.")]
 WrittenSince = Annotated[Moment | None, Field(description="Only messages with a `timestamp` from this time on.")]
 WrittenUntil = Annotated[Until | None, Field(description="Only messages with a `timestamp` up to this time.")]
+AsOf = Annotated[
+    Until | None,
+    Field(
+        description="Answer as on this date: without messages with a later `timestamp`, with edits and corrections "
+        "since taken back, and with times and ages counted from then. What was deleted since stays deleted. A date "
+        "alone is the whole day, in UTC."
+    ),
+]
 MinScore = Annotated[
     float | None, Field(ge=0, le=1, allow_inf_nan=False, description="Minimum score of a result, from 0 to 1.")
 ]
@@ -75,6 +83,7 @@ class SearchBody(Body):
     roles: Roles = None
     since: WrittenSince = None
     until: WrittenUntil = None
+    as_of: AsOf = None
     metadata: dict[str, Any] | None = Field(
         default=None,
         max_length=MAX_FILTER_KEYS,

@@ -43,6 +43,7 @@ def build_context(body: ContextBody, services: ServicesDep, caller: Reader) -> C
         token_budget=body.token_budget,
         query=body.query,
         time_zone=body.time_zone,
+        as_of=body.as_of,
         leaf_id=leaf,
         run_id=run,
         node_id=body.node_id,

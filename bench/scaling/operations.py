@@ -6,7 +6,8 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 from unittest.mock import patch
@@ -28,12 +29,14 @@ from memorybase.core.messages import NewMessage, normalise
 from memorybase.core.read_models import overview
 from memorybase.core.search import search
 from memorybase.core.search.request import SearchRequest
+from scaling.rows import DAYS
 from scaling.stage import KEY, THRESHOLD, Stage
 from scaling.texts import TOPICS
 
 Figures = dict[str, Any]
 WARM_UP = 3  # calls before those that are measured
 RUN = 2  # messages
+SAID_BY = (1.0, 0.5, 0.1)  # of the messages, as of a date
 
 
 @dataclass
@@ -93,6 +96,12 @@ def measure(stage: Stage, calls: int) -> dict[str, Figures]:
     services, user_id = stage.services, stage.user_id
     meter.repeat("hybrid search", calls, lambda: search.search(services, user_id, asked.search()))
     meter.repeat("hybrid search in a session", calls, lambda: search.search(services, user_id, asked.search_here()))
+    for said in SAID_BY:
+        meter.repeat(
+            f"hybrid search as of {said:.0%} of the time",
+            calls,
+            lambda said=said: search.search(services, user_id, asked.search_as_of(said)),  # type: ignore[misc]
+        )
     meter.repeat("context", calls, lambda: build_context(services, user_id, asked.context()))
     for window in overview.Window:
         meter.repeat(f"overview {window}", max(calls // 5, 2), partial(overview.compute, services, user_id, window))
@@ -176,6 +185,7 @@ class Asker:
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
         self._rng = np.random.default_rng(11)
+        self._now = datetime.now(UTC)
 
     def session_id(self) -> str:
         return f"session-{self._rng.integers(self._stage.size.sessions)}"
@@ -195,6 +205,10 @@ class Asker:
 
     def search_here(self) -> SearchRequest:
         return SearchRequest(memory_base_id=self._stage.base_id, query=self.question(), session_id=self.session_id())
+
+    def search_as_of(self, said: float) -> SearchRequest:
+        """As of the date by which this part of the messages was said."""
+        return replace(self.search(), as_of=self._now - timedelta(days=(1 - said) * DAYS))
 
     def context(self) -> ContextRequest:
         return ContextRequest(

@@ -30,6 +30,15 @@ class Wanted:
     top_k: Annotated[int, typer.Option("--top-k", help="Maximum results.", min=1, max=100)] = 5
     mode: Annotated[Literal["hybrid", "keyword", "dense"], typer.Option(help="hybrid, keyword or dense.")] = "hybrid"
     neighbors: Annotated[int, typer.Option(help="Turns to show before and after each result.", min=0, max=5)] = 1
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            "--as-of",
+            metavar="DATE",
+            help="Answer as on this date or time: without what was said, corrected or edited later. (default: now)",
+            show_default=False,
+        ),
+    ] = None
     facts: Annotated[bool, typer.Option("--facts", help="Also print facts that a model derived.")] = False
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -74,6 +74,7 @@ class Asked:
     person: str = ""
     role: str = ""
     days: int = 0
+    as_of: date | None = None
     fold: bool = True
     budget: int = DEFAULT_BUDGET
     preset: str = "token_buffer"
@@ -95,6 +96,7 @@ class Asked:
             person=query.get("person", "").strip(),
             role=_one_of(query, "role", ("", *ROLES)),
             days=int(_number(query, "days", 0, 0, 36_500)),
+            as_of=_date(query, "as_of"),
             fold=query.get("fold", "1") != "0",
             budget=int(_number(query, "budget", DEFAULT_BUDGET, 1, MAX_BUDGET)),
             preset=_one_of(query, "preset", tuple(PRESETS), default="token_buffer"),
@@ -117,6 +119,7 @@ class Asked:
             "person": self.person,
             "role": self.role,
             "days": self.days or None,
+            "as_of": None if self.as_of is None else self.as_of.isoformat(),
             "fold": None if self.fold else "0",
             "budget": self.budget if self.budget != DEFAULT_BUDGET else None,
             "preset": self.preset if self.preset != "token_buffer" else None,
@@ -151,8 +154,12 @@ class Asked:
         """The beginning of that day or hour, so that copied code finds the same for a while."""
         if not self.days:
             return None
-        now = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+        now = (self.moment() or datetime.now(UTC)).replace(minute=0, second=0, microsecond=0)
         return now - timedelta(days=self.days)
+
+    def moment(self) -> datetime | None:
+        """The end of the day as of which is asked."""
+        return None if self.as_of is None else datetime.combine(self.as_of, time.max, UTC)
 
     def search(self, setting: Setting) -> SearchRequest:
         """The search without the limit: what is below it is shown as left out. With one that was chosen as for a model,
@@ -165,6 +172,7 @@ class Asked:
             end_user_id=self.person or None,
             roles=[self.role] if self.role else None,
             since=self.since(),
+            as_of=self.moment(),
             neighbors=1,
             explain=True,
             weights=setting.factors,
@@ -179,6 +187,7 @@ class Asked:
             session_id=self.session or NO_SESSION,
             token_budget=self.budget,
             query=self.q,
+            as_of=self.moment(),
             end_user_id=self.person or None,
             preset=PRESETS[self.preset],
             memory_base_ids=self.searched_by(setting),
@@ -236,6 +245,16 @@ def _number(query: Mapping[str, str], name: str, default: float, low: float, hig
             f"{name} must be a number from {low:g} to {high:g}", field=name, value=text[:100], limit=[low, high]
         )
     return value
+
+
+def _date(query: Mapping[str, str], name: str) -> date | None:
+    text = query.get(name, "")
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        raise errors.InvalidRequest(
+            f"{name} must be a date such as 2026-03-31 (got {text[:20]!r})", field=name, value=text[:100]
+        ) from None
 
 
 def _one_of(query: Mapping[str, str], name: str, allowed: Sequence[str], *, default: str = "") -> str:

@@ -46,6 +46,7 @@ def search_body(asked: Asked, setting: Setting) -> dict[str, Any]:
         **scope,
         **({} if setting.limit is None else {"min_score": setting.limit}),
         **_common(asked, setting),
+        **_date_of(asked),
         **({"end_user_id": asked.person} if asked.person else {}),
         **({"fold_alike": True} if asked.fold else {}),
         **({"corrections": setting.corrections} if setting.corrections is not None else {}),
@@ -65,8 +66,13 @@ def context_body(asked: Asked, setting: Setting) -> dict[str, Any]:
         **({"preset": asked.preset} if asked.preset != "token_buffer" else {}),
         **({"end_user_id": asked.person} if asked.person else {}),
         **({"memory_base_ids": [str(each) for each in memories]} if memories else {}),
+        **_date_of(asked),
         "recall": {"scope": "flow", "min_score": setting.min_score, **_common(asked, setting)},
     }
+
+
+def _date_of(asked: Asked) -> dict[str, str]:
+    return {} if asked.as_of is None else {"as_of": asked.as_of.isoformat()}
 
 
 def _common(asked: Asked, setting: Setting) -> dict[str, Any]:
@@ -141,6 +147,7 @@ def _mcp(asked: Asked, setting: Setting) -> str:
         "top_k": min(setting.k, 50),
         **({"role": asked.role} if asked.role else {}),
         **({"after": since.isoformat()} if since else {}),
+        **_date_of(asked),
     }
     call = {"method": "tools/call", "params": {"name": "search_memory", "arguments": arguments}}
     return json.dumps(call, indent=2, ensure_ascii=False)

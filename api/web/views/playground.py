@@ -215,6 +215,7 @@ def _is_fine(ask: Asked) -> bool:
         person=ask.person,
         role=ask.role,
         days=ask.days,
+        as_of=ask.as_of,
         a=Setting(mode=ask.a.mode),
     )
     return ask != plain

@@ -111,14 +111,15 @@ class StandingOptions:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRequest:
     """A request for a session's context. Without a query nothing is recalled. The thread ends at `leaf_id`, else at the
-    run's newest message, else at the session's. Days are of `time_zone`, by default the flow's. `profile`: whether it
-    contains the end user's; None: if the query asks for it."""
+    run's newest message, else at the session's. Days are of `time_zone`, by default the flow's. `as_of`: the context as
+    it was then, as in a search. `profile`: whether it contains the end user's; None: if the query asks for it."""
 
     flow_id: UUID
     session_id: str
     token_budget: int
     query: str | None = None
     time_zone: str | None = None
+    as_of: datetime | None = None
     leaf_id: UUID | CallerId | None = None
     run_id: UUID | CallerId | None = None
     node_id: str | None = None
@@ -158,7 +159,8 @@ def _build(services: Services, user_id: UUID, request: ContextRequest) -> View:
     records = (ShownRecord(each.line, each.turn.message_id, each.turn.score) for each in parts.recalled.memories)
     tracing.note_texts(query=request.query if searches else None, records=records)
     view = _with_report(parts, found, resolved)
-    request_if_needed(services, summary, parts.session.expired)
+    if request.as_of is None:
+        request_if_needed(services, summary, parts.session.expired)
     if request.use_memory and resolved.run_id is not None and request.node_id is not None:
         use = NewUse(
             run_id=resolved.run_id,
@@ -195,6 +197,7 @@ def _resolved(db: OrmSession, user_id: UUID, request: ContextRequest) -> Resolve
     """Decide where the context is built. Two people's memories must never mix: in a flow that knows end users, a caller
     who names none recalls from the own session only, unless the call says otherwise."""
     check_flow(db, user_id, request.flow_id)
+    search_request.check_aware("as_of", request.as_of)
     for base_id in request.memory_base_ids:
         base = memory_bases.fetch_base(db, user_id, base_id)
         if base is None or base.flow_id != request.flow_id:
@@ -245,7 +248,7 @@ def _stored_summary(services: Services, db: OrmSession, request: ContextRequest)
         preset=request.preset.summary_of,
         summarizer=request.summarizer or names(services.settings)[0],
     )
-    return stored_summary(db, key) if request.preset.summary else SummaryState(key)
+    return stored_summary(db, key, as_of=request.as_of) if request.preset.summary else SummaryState(key)
 
 
 def _history(db: OrmSession, resolved: Resolved, summary: SummaryState) -> SessionHistory:
@@ -257,7 +260,12 @@ def _history(db: OrmSession, resolved: Resolved, summary: SummaryState) -> Sessi
         model=request.model,
     )
     return SessionHistory(request.preset, call, summary.stored).read(
-        db, request.flow_id, request.session_id, leaf_id=resolved.leaf_id, use_memory=request.use_memory
+        db,
+        request.flow_id,
+        request.session_id,
+        leaf_id=resolved.leaf_id,
+        use_memory=request.use_memory,
+        as_of=request.as_of,
     )
 
 
@@ -428,6 +436,7 @@ def _lines_of_features(services: Services, resolved: Resolved) -> Iterator[Added
         end_user_id=resolved.end_user_id,
         since=request.recall.since,
         until=request.recall.until,
+        as_of=request.as_of,
     )
     for source in (each for hooks in services.hooks for each in hooks.context_lines):
         if source.option in request.recall.lines:
@@ -450,6 +459,7 @@ def _search_request(resolved: Resolved, excluded: Collection[UUID]) -> SearchReq
         roles=request.recall.roles,
         since=request.recall.since,
         until=request.recall.until,
+        as_of=request.as_of,
         corrections=request.recall.corrections,
         min_score=0.0,  # the report counts what is below the caller's
         fold_alike=True,

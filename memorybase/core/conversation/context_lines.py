@@ -24,6 +24,7 @@ class LinesQuery:
     end_user_id: str | None
     since: datetime | None
     until: datetime | None
+    as_of: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

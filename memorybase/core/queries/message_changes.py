@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -84,8 +84,17 @@ def edited_since(
 ) -> set[UUID]:
     """The messages whose content differs from what it was at that time, or when it was captured; `contents`: as it is
     now. An edit that was undone leaves no difference."""
+    former = former_contents(db, flow_id, contents, moment)
+    return {message_id for message_id, content in former.items() if content != contents[message_id]}
+
+
+def former_contents(
+    db: OrmSession, flow_id: UUID, ids: Iterable[UUID], moment: datetime | None = None
+) -> dict[UUID, Any]:
+    """What those of the messages whose content was edited since said at that time, or when they were captured. What was
+    redacted since is not kept, so such an edit counts as none."""
     former: dict[UUID, Any] = {}
-    for some in batches.pages(contents):
+    for some in batches.pages(ids):
         mine = [MessageChange.flow_id == flow_id, MessageChange.message_id.in_(some), MessageChange.action == "edit"]
         if moment is not None:
             mine.append(MessageChange.at > moment)
@@ -93,7 +102,7 @@ def edited_since(
         for message_id, replaced in db.execute(edits):
             if "content" in (replaced or {}):
                 former.setdefault(message_id, replaced["content"])
-    return {message_id for message_id, content in former.items() if content != contents[message_id]}
+    return former
 
 
 def of_batch(

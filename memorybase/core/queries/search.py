@@ -16,6 +16,7 @@ a condition that an index answers, or an index by name, if its order or its own 
     fetch_features      messages(id); sessions(id); ledger(memory_base_id, generation, message_id)
     features_at         messages(position); sessions(id); ledger(memory_base_id, generation, message_id);
                         session_progress(memory_base_id, session_uuid, generation)
+    said_by             messages(position)
     turns_at            messages(position); sessions(id)
     fetch_contents      messages(id)
     fetch_found         messages(id); sessions(id); ledger(memory_base_id, generation, message_id)
@@ -353,6 +354,17 @@ def _chunks_held() -> sa.ScalarSelect[int]:
         .correlate(Message)
         .scalar_subquery()
     )
+
+
+def said_by(db: OrmSession, positions: Collection[int], moment: datetime) -> set[int]:
+    """Those of the positions whose messages were said by then. Less is read than for their features."""
+    return {position for (position,) in _rows(db, _said_by(), {"positions": list(positions), "moment": moment})}
+
+
+@lru_cache
+def _said_by() -> sa.Select[int]:
+    moment = sa.bindparam("moment", type_=Message.timestamp.type)
+    return sa.select(Message.position).where(is_among(Message.position, "positions"), Message.timestamp <= moment)
 
 
 class Turn(NamedTuple):

@@ -138,6 +138,12 @@ _CHILDREN = (
 _JUMPS = _jumps()
 _SEQ_OF = sa.select(Message.seq).where(_OF_SESSION, Message.id == sa.bindparam("id"))
 _LAST_OF_RUN = sa.select(sa.func.max(Message.seq)).where(_OF_SESSION, Message.run_id == sa.bindparam("run_id"))
+_LAST_SAID_BY = (
+    sa.select(Message.seq)
+    .where(_OF_SESSION, Message.timestamp <= sa.bindparam("moment", type_=Message.timestamp.type))
+    .order_by(Message.seq.desc())
+    .limit(1)
+)
 _FIRST_LINK = (
     sa.select(Message.seq).where(_OF_SESSION, Message.parent_message_id.is_not(None)).order_by(Message.seq).limit(1)
 )
@@ -202,6 +208,11 @@ def seq_of(db: OrmSession, flow_id: UUID, session_id: str, message_id: UUID) -> 
 def last_of_run(db: OrmSession, flow_id: UUID, session_id: str, run_id: UUID) -> int | None:
     """The seq of a run's newest message."""
     return db.scalar(_LAST_OF_RUN, _values(flow_id, session_id, run_id=run_id))
+
+
+def last_said_by(db: OrmSession, flow_id: UUID, session_id: str, moment: datetime) -> int:
+    """The highest seq of the session's messages that were said by then; 0, which is none's, if there is none."""
+    return db.scalar(_LAST_SAID_BY, _values(flow_id, session_id, moment=moment)) or 0
 
 
 def first_link(db: OrmSession, flow_id: UUID, session_id: str) -> int | None:

@@ -1,4 +1,5 @@
-"""Hits: the chosen messages in their current state, each with the passage that matched and the turns around it."""
+"""Hits: the chosen messages as they are, or were on a date, each with the passage that matched and the turns around
+it."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.core.described import MemoryBaseId, MessageId, RunId, SenderName, Seq, SessionId, SpeakerRole, WrittenAt
 from memorybase.core.messages import message_text
+from memorybase.core.queries import message_changes
 from memorybase.core.queries import search as search_queries
 from memorybase.core.queries.search import FoundMessage, Neighbour, Target
 from memorybase.core.search.candidates import Candidate
@@ -159,14 +161,33 @@ def read_rows(db: OrmSession, request: SearchRequest, chosen: Sequence[Candidate
     for target, ids in by_target.items():
         messages |= search_queries.fetch_found(db, target, ids)
     positions = [(m.session_id, m.seq) for m in messages.values()] if request.neighbors else []
-    return Rows(messages, _neighbors(db, chosen[0].target.flow_id, positions, request))
+    flow_id = chosen[0].target.flow_id
+    then = _former_contents(db, flow_id, messages, request)
+    messages |= {id_: messages[id_]._replace(content=content) for id_, content in then.items()}
+    return Rows(messages, _neighbors(db, flow_id, positions, request))
+
+
+def read_contents(db: OrmSession, flow_id: UUID, request: SearchRequest, ids: Collection[UUID]) -> dict[UUID, Any]:
+    """What these messages of the flow say, without muted ones."""
+    found = search_queries.fetch_contents(db, flow_id, ids)
+    return found | _former_contents(db, flow_id, found, request)
+
+
+def _former_contents(db: OrmSession, flow_id: UUID, ids: Collection[UUID], request: SearchRequest) -> dict[UUID, Any]:
+    return {} if request.as_of is None else message_changes.former_contents(db, flow_id, ids, request.as_of)
 
 
 def _neighbors(
     db: OrmSession, flow_id: UUID, positions: Sequence[tuple[str, int]], request: SearchRequest
 ) -> list[Neighbour]:
-    turns = search_queries.neighbours(db, flow_id, positions, count=request.neighbors)
-    return [turn for turn in turns if turn.id not in request.exclude_message_ids]
+    found = search_queries.neighbours(db, flow_id, positions, count=request.neighbors)
+    turns = [
+        turn
+        for turn in found
+        if turn.id not in request.exclude_message_ids and (request.as_of is None or turn.timestamp <= request.as_of)
+    ]
+    then = _former_contents(db, flow_id, [turn.id for turn in turns], request)
+    return [turn._replace(content=then[turn.id]) if turn.id in then else turn for turn in turns]
 
 
 def hits_of(

@@ -36,6 +36,7 @@ class SearchRequest:
     """A search in one memory base, or in every memory base of a flow.
 
     since and until are inclusive. metadata: each key must have exactly this value in the message's metadata.
+    as_of: answer as on that date: without later messages, and with what edited ones said; times and ages count from it.
     conditions: tried on the 2,000 nearest chunks and the 2,000 best keyword matches, because no index knows them.
     default_weights: ignore the memory base's own weights and half-life.
     weights: factors for the parts of the score, on top of the weights.
@@ -62,6 +63,7 @@ class SearchRequest:
     roles: Sequence[str] | None = None
     since: datetime | None = None
     until: datetime | None = None
+    as_of: datetime | None = None
     metadata: Mapping[str, Any] | None = None
     conditions: Conditions | None = None
     min_score: float | None = None
@@ -79,6 +81,11 @@ class SearchRequest:
     passages: bool = True
     time_zone: str | None = None
     exact_text: str | None = None
+
+    @property
+    def latest(self) -> datetime | None:
+        """The last time at which a message may have been said; None: any."""
+        return min((each for each in (self.until, self.as_of) if each is not None), default=None)
 
     @property
     def filters_metadata(self) -> bool:
@@ -108,10 +115,13 @@ def check(request: SearchRequest) -> None:
     for role in request.roles or ():
         if role not in ROLES:
             raise errors.InvalidRequest(f"roles must be among {', '.join(ROLES)} (got {role!r})", field="roles")
-    for name in ("since", "until"):
-        at = getattr(request, name)
-        if at is not None and at.tzinfo is None:
-            raise errors.InvalidRequest(f"{name} must have a time zone", field=name)
+    for name in ("since", "until", "as_of"):
+        check_aware(name, getattr(request, name))
+
+
+def check_aware(name: str, at: datetime | None) -> None:
+    if at is not None and at.tzinfo is None:
+        raise errors.InvalidRequest(f"{name} must have a time zone", field=name)
 
 
 def check_half_life(days: float | None) -> None:
@@ -165,6 +175,7 @@ def passes(features: Features, request: SearchRequest) -> bool:
         and (request.roles is None or features.role in request.roles)
         and (request.since is None or features.timestamp >= request.since)
         and (request.until is None or features.timestamp <= request.until)
+        and (request.as_of is None or features.timestamp <= request.as_of)
         and features.id not in request.exclude_message_ids
         and has_metadata(features.metadata or {}, request.metadata or {})
         and (request.conditions is None or request.conditions.hold(features))

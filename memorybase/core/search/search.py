@@ -42,7 +42,7 @@ from memorybase.core.search import (
 )
 from memorybase.core.search.candidates import Candidate
 from memorybase.core.search.demotion import Contents, normalized
-from memorybase.core.search.hits import NO_ROWS, Hit, Rows, hits_of, read_rows
+from memorybase.core.search.hits import NO_ROWS, Hit, Rows, hits_of, read_contents, read_rows
 from memorybase.core.search.keyword_search import Matches, QueryTerms
 from memorybase.core.search.long_messages import LongCandidates
 from memorybase.core.search.passages import PassageTerms, joined
@@ -279,7 +279,7 @@ def _signals(
     by_words_alone = request.mode == "keyword"
     read = signals.read(db, question, terms, candidates, tokens, by_words_alone=by_words_alone)
     best = ranking.weights_for(request, candidates[0].target).best(read.columns)
-    contents = partial(search_queries.fetch_contents, db, targets[0].flow_id)
+    contents = partial(read_contents, db, targets[0].flow_id, request)
     non_answers = demotion.non_answers([candidates[index] for index in best], contents)
     read.mark_non_answers([index for index in best if candidates[index].message_id in non_answers])
     return read
@@ -298,14 +298,14 @@ def _long_candidates(
     """The passages to compare of one target's candidates."""
     request, question, targets = prepared
     best = long_messages.best_of(found.candidates, read, ranking.weights_for(request, found.candidates[0].target))
-    contents = search_queries.fetch_contents(db, targets[0].flow_id, [found.candidates[at].message_id for at in best])
+    contents = read_contents(db, targets[0].flow_id, request, [found.candidates[at].message_id for at in best])
     passages = long_messages.passages_of(found.candidates, best, contents, question, terms.rarities)
     return LongCandidates(read, found.query, passages)
 
 
 def _selected(db: OrmSession, prepared: _Prepared, select: Select, scored: Iterable[Sequence[Candidate]]) -> Chosen:
     request, question, targets = prepared
-    contents = partial(search_queries.fetch_contents, db, targets[0].flow_id)
+    contents = partial(read_contents, db, targets[0].flow_id, request)
     found: Sequence[Candidate] = [candidate for of_target in scored for candidate in of_target]
     if request.exact_text is not None:
         turns = partial(_eligible_turns, db, request)
@@ -353,6 +353,7 @@ def _row_ids(db: OrmSession, flow_id: UUID, given: Collection[UUID | CallerId]) 
 
 def _parse(db: OrmSession, services: Services, request: SearchRequest, flow_id: UUID) -> Question:
     language, now = services.settings.keyword_language, datetime.now(UTC)
+    now = min(now, request.as_of or now)
     speakers = postings.speakers_among(db, flow_id, possible_names(request.query, language))
     spoken = partial(postings.languages_of, db, [flow_id])
     zone = time_zones.zone(request.time_zone)

@@ -162,8 +162,8 @@ def _store_filter(request: SearchRequest, names: Sequence[str]) -> dict[str, Any
         conditions.append({"role": {"$in": list(request.roles)}})
     if request.since is not None:
         conditions.append({"timestamp": {"$gte": request.since.timestamp()}})
-    if request.until is not None:
-        conditions.append({"timestamp": {"$lte": request.until.timestamp()}})
+    if request.latest is not None:
+        conditions.append({"timestamp": {"$lte": request.latest.timestamp()}})
     if not conditions:
         return None
     return conditions[0] if len(conditions) == 1 else {"$and": conditions}

@@ -28,6 +28,7 @@ def lines(services: Services, asked: LinesQuery) -> list[ContextLine]:
         end_user_id=asked.end_user_id,
         since=asked.since,
         until=asked.until,
+        as_of=asked.as_of,
         top_k=MAX_FACTS,
     )
     return [_line(hit) for hit in recall(services, query)]

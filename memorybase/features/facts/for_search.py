@@ -33,6 +33,7 @@ def facts_for_search(
         end_user_id=request.end_user_id,
         since=request.since,
         until=request.until,
+        as_of=request.as_of,
         top_k=CANDIDATES if filters_sources else top_k,
     )
     hits = recall(services, query)

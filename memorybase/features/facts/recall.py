@@ -56,6 +56,7 @@ class FactQuery:
     end_user_id: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    as_of: datetime | None = None
     top_k: int = 5
 
 
@@ -71,6 +72,7 @@ def recall(services: Services, query: FactQuery) -> list[FactHit]:
             end_user_id=query.end_user_id,
             since=query.since,
             until=query.until,
+            as_of=query.as_of,
             limit=CANDIDATES,
         )
         base = memory_bases.fetch_any_base(db, query.base_ids[0]) if facts else None

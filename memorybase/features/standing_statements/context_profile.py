@@ -10,6 +10,7 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.core import errors
 from memorybase.core.conversation.context import Resolved
 from memorybase.core.conversation.context_parts import NOTHING, Packable, Part
 from memorybase.core.conversation.context_report import Recalled
@@ -31,6 +32,11 @@ def profile_part(services: Services, db: OrmSession, resolved: Resolved) -> Pack
     """The profile that the context may contain: in half of the memories' share, or in all of it if the query asks for
     all of it. Then memories found by the words of that question would be noise."""
     request, recall = resolved.request, resolved.request.recall
+    if request.as_of is not None:
+        if request.profile:
+            text = "profile must be null or false with as_of (got true), since a profile is what holds today"
+            raise errors.InvalidRequest(text, field="profile", value=True)
+        return NOTHING
     asked = about_person.asked(request.query or "", services.settings.keyword_language)
     if not request.use_memory or not (asked if request.profile is None else request.profile):
         return NOTHING

@@ -34,7 +34,13 @@ def statements_part(db: OrmSession, resolved: Resolved) -> Packable:
         return NOTHING
     whole_flow = request.recall.scope == "flow"
     ranked = statements.for_context(
-        db, request.flow_id, request.session_id, resolved.end_user_id, whole_flow=whole_flow, query=request.query
+        db,
+        request.flow_id,
+        request.session_id,
+        resolved.end_user_id,
+        whole_flow=whole_flow,
+        query=request.query,
+        as_of=request.as_of,
     )
     share = int(request.token_budget * options.share)
     return Standing(ranked=ranked, share=share, counter=request.counter)

@@ -173,7 +173,14 @@ def delete_statement(services: Services, user_id: UUID, statement_id: UUID, *, b
 
 
 def for_context(
-    db: OrmSession, flow_id: UUID, session_id: str, end_user_id: str | None, *, whole_flow: bool, query: str | None
+    db: OrmSession,
+    flow_id: UUID,
+    session_id: str,
+    end_user_id: str | None,
+    *,
+    whole_flow: bool,
+    query: str | None,
+    as_of: datetime | None = None,
 ) -> list[Said]:
     """The statements for a context, the most useful first: those that share a word with the query, then those without a
     condition, then the rest; a person's own words and later ones before others.
@@ -181,7 +188,7 @@ def for_context(
     Without an end user only the session's own; with `whole_flow` those of all sessions without an end user.
     """
     owner = owner_of(db, flow_id, session_id, end_user_id, whole_flow=whole_flow)
-    said = [] if owner is None else rows.newest(db, owner, limit=MAX_READ)
+    said = [] if owner is None else rows.newest(db, owner, limit=MAX_READ, as_of=as_of)
     return _ranked([said[index] for index in holding(said).holding], query)
 
 

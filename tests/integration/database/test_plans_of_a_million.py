@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -20,7 +21,7 @@ from harness import million
 from harness.statements import Statement, recorded
 from harness.world import World
 
-from memorybase.core.conversation.context import ContextRequest, build_context
+from memorybase.core.conversation.context import ContextRequest, RecallOptions, StandingOptions, build_context
 from memorybase.core.database.paging import PageRequest
 from memorybase.core.import_export import exporter
 from memorybase.core.keyword_index import index, orphans, packing
@@ -140,6 +141,22 @@ def pages(world: World, base: UUID) -> dict[str, Callable[[], object]]:
             services,
             user_id,
             ContextRequest(flow_id=flow_id, session_id="session 3", token_budget=500, query="winter crane"),
+        ),
+        "search as of a date": lambda: search.search(
+            services, user_id, SearchRequest(memory_base_id=base, query="harbour rope", as_of=datetime.now(UTC))
+        ),
+        "context as of a date": lambda: build_context(
+            services,
+            user_id,
+            ContextRequest(
+                flow_id=flow_id,
+                session_id="session 3",
+                token_budget=500,
+                query="winter crane",
+                as_of=datetime.now(UTC),
+                standing=StandingOptions(include=True),
+                recall=RecallOptions(lines=["facts"]),
+            ),
         ),
         "memories": lambda: memory_bases.list_memory_bases(services, user_id, page),
         "overview": lambda: overview.compute(services, user_id, overview.Window.WEEK),
@@ -345,6 +362,7 @@ def search_with_all_options(world: World, base: UUID) -> None:
         asked = SearchRequest(query="What did Anna say about the harbour crane?", mode=mode, **where, **scope)
         shown = replace(asked, neighbors=1, fold_alike=True)
         assert search.search(world.services, world.user_id, shown).results
+        assert search.search(world.services, world.user_id, replace(shown, as_of=datetime.now(UTC))).results
     for bases in (None, [base]):
         search.search_several(world.services, world.user_id, SearchRequest(query="crane"), bases)
 

@@ -95,7 +95,7 @@ class TestSearchMemory:
         assert found(role="user") == ["Is the fence green?"]
         assert found(session_id="s2") == ["The fence is old."]
         assert found(after=week) == ["The fence is green.", "The fence is old."]
-        assert found(before=week) == ["Is the fence green?"]
+        assert found(before=week) == found(as_of=week) == ["Is the fence green?"]
         assert len(memory.call("search_memory", query="fence", top_k=1)["results"]) == 1
         assert found("thanks") == [], "nothing fits"
         assert len(found("thanks", min_score=0)) == 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
@@ -35,6 +35,7 @@ ASKED = Asked(
     memories=(uuid4(), uuid4()),
     role="user",
     days=7,
+    as_of=date(2026, 3, 31),
     fold=False,
     budget=500,
     preset="window",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import chain, islice
 from uuid import UUID
 
@@ -17,7 +18,7 @@ from memorybase.core.conversation.view.limits import Prune
 from memorybase.core.conversation.view.records import Record
 from memorybase.core.conversation.view.threads import BROKEN_LINK, CYCLE
 from memorybase.core.models import Message
-from memorybase.core.queries import threads
+from memorybase.core.queries import message_changes, threads
 from memorybase.core.queries.ownership import not_found
 from memorybase.core.queries.threads import Link
 
@@ -38,13 +39,14 @@ class ThreadWalk:
     session_id: str
     flags: list[str] = field(default_factory=list)
     linked: bool = False
+    as_of: datetime | None = None
     _by_seq: dict[int, Link] = field(default_factory=dict)
     _page: int = FIRST_PAGE
     _lowest: int | None = None  # seq of the page that was read last
 
     def from_leaf(self, leaf_id: UUID | None = None, *, run_id: UUID | None = None) -> Iterator[Link]:
-        """Walk from the leaf, else from the newest message of the run if it has one, else from the newest of all.
-        Raises NotFound for a leaf of another session."""
+        """Walk from the leaf, else from the newest message of the run if it has one, else from the newest of all, or
+        that on the date. Raises NotFound for a leaf of another session."""
         link = self._at(self._leaf(leaf_id, run_id))
         self.linked = threads.first_link(self.db, self.flow_id, self.session_id) is not None
         visited: set[int] = set()
@@ -64,7 +66,10 @@ class ThreadWalk:
             if seq is None:
                 raise not_found("message", leaf_id, field="leaf_id")
             return seq
-        return None if run_id is None else threads.last_of_run(self.db, self.flow_id, self.session_id, run_id)
+        seq = None if run_id is None else threads.last_of_run(self.db, self.flow_id, self.session_id, run_id)
+        if seq is None and self.as_of is not None:
+            seq = threads.last_said_by(self.db, self.flow_id, self.session_id, self.as_of)
+        return seq
 
     def _at(self, seq: int | None) -> Link | None:
         """The message at a seq, or the newest. Pages grow, so that a short view reads little and a long one needs few
@@ -112,15 +117,16 @@ def tails(
     leaf_id: UUID | None = None,
     run_id: UUID | None = None,
     prune: Prune = "turn",
+    as_of: datetime | None = None,
 ) -> Iterator[ThreadTail]:
     """Longer and longer tails of one thread, the last one complete. Each starts where pruning may cut; pages are read
-    when the next tail is requested."""
-    walk = ThreadWalk(db, flow_id, session_id)
+    when the next tail is requested. `as_of`: as they were then."""
+    walk = ThreadWalk(db, flow_id, session_id, as_of=as_of)
     links = walk.from_leaf(leaf_id, run_id=run_id)
     read: list[Record] = []  # newest first
     size = FIRST_PAGE
     while True:
-        read += _records(db, flow_id, session_id, list(islice(links, size)))
+        read += _records(db, flow_id, session_id, list(islice(links, size)), as_of)
         following = next(links, None)
         if following is None:
             yield ThreadTail(read[::-1], complete=True, linked=walk.linked, flags=tuple(walk.flags))
@@ -131,11 +137,17 @@ def tails(
         size = min(LAST_PAGE, size * 2)
 
 
-def _records(db: OrmSession, flow_id: UUID, session_id: str, links: Sequence[Link]) -> list[Record]:
+def _records(
+    db: OrmSession, flow_id: UUID, session_id: str, links: Sequence[Link], as_of: datetime | None
+) -> list[Record]:
     by_seq = {
         message.seq: message for message in threads.messages_at(db, flow_id, session_id, [link.seq for link in links])
     }
-    return [as_record(by_seq[link.seq]) for link in links]
+    if as_of is None:
+        return [as_record(by_seq[link.seq]) for link in links]
+    said = [message for link in links if (message := by_seq[link.seq]).timestamp <= as_of]
+    then = message_changes.former_contents(db, flow_id, [message.id for message in said], as_of)
+    return [as_record(each).with_content(then.get(each.id, each.content)) for each in said]
 
 
 def as_record(message: Message) -> Record:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal, Self
 from uuid import UUID
@@ -117,11 +118,18 @@ class SessionHistory:
         self._known: dict[tuple[int, int], SessionMemory] = {}  # by tail and reserved tokens; without inserts
 
     def read(
-        self, db: OrmSession, flow_id: UUID, session_id: str, *, leaf_id: UUID | None = None, use_memory: bool = True
+        self,
+        db: OrmSession,
+        flow_id: UUID,
+        session_id: str,
+        *,
+        leaf_id: UUID | None = None,
+        use_memory: bool = True,
+        as_of: datetime | None = None,
     ) -> Self:
         """Read as much of the session as the budget needs. Raises NotFound for a leaf of another session."""
         run_id = None if self._call.exclude_run_id is None else UUID(self._call.exclude_run_id)
-        for tail in tails(db, flow_id, session_id, leaf_id=leaf_id, run_id=run_id):
+        for tail in tails(db, flow_id, session_id, leaf_id=leaf_id, run_id=run_id, as_of=as_of):
             if not use_memory:
                 break
             self._tails.append(_PreparedTail.of(tail, self._preset, self._call))

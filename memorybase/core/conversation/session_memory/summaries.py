@@ -78,11 +78,13 @@ class SummaryState:
     requested_seq: int = 0
 
 
-def stored_summary(db: OrmSession, key: SummaryKey) -> SummaryState:
+def stored_summary(db: OrmSession, key: SummaryKey, *, as_of: datetime | None = None) -> SummaryState:
+    """With a date only a summary that was made by then: a later one says what was said later."""
     row = _fetch(db, key)
     if row is None:
         return SummaryState(key)
-    if row.text is None or row.last_message_id is None:
+    is_later = as_of is not None and row.updated_at > as_of
+    if row.text is None or row.last_message_id is None or is_later:
         return SummaryState(key, None, row.requested_seq)
     # A deletion of a covered message finds recorded uses by the summary's own id.
     text = Summary(text=row.text, from_seq=1, to_seq=row.to_seq, message_ids=(str(row.id),))

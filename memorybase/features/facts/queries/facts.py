@@ -9,7 +9,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
-from sqlalchemy.orm import undefer
+from sqlalchemy.orm import aliased, undefer
 
 from memorybase.core.database import batches
 from memorybase.core.database.paging import MAX_TOTAL, Found, Keyset, PageRequest, fetch_page
@@ -93,13 +93,14 @@ def recallable(
     end_user_id: str | None,
     since: datetime | None,
     until: datetime | None,
+    as_of: datetime | None = None,
     limit: int,
 ) -> list[Fact]:
-    """The latest facts within these filters that hold: none that is corrected, repeated or rests on a muted message."""
+    """The latest facts within these filters that hold, or held on a date: none that is corrected, repeated or rests on
+    a muted message, or on one that was edited since that date."""
+    current = [Fact.duplicate_of_id.is_(None), Fact.superseded_by_id.is_(None)] if as_of is None else _held(as_of)
     statement = _within(
-        _visible(sa.select(Fact), muted_counts=False).where(
-            Fact.memory_base_id.in_(base_ids), Fact.duplicate_of_id.is_(None), Fact.superseded_by_id.is_(None)
-        ),
+        _visible(sa.select(Fact), muted_counts=False).where(Fact.memory_base_id.in_(base_ids), *current),
         session_id=session_id,
         end_user_id=end_user_id,
     )
@@ -298,6 +299,16 @@ def bases_of_flow(db: OrmSession, flow_id: UUID) -> list[UUID]:
     return list(
         db.scalars(sa.select(MemoryBase.id).where(MemoryBase.flow_id == flow_id, MemoryBase.deleting_at.is_(None)))
     )
+
+
+def _held(as_of: datetime) -> list[sa.ColumnElement[bool]]:
+    """Whether the fact was said by then, and none of those that replaced it: only what was said later did."""
+    other = aliased(Fact)
+    replaced = sa.exists().where(other.id.in_((Fact.duplicate_of_id, Fact.superseded_by_id)), other.said_at <= as_of)
+    edited = sa.exists().where(
+        FactSource.fact_id == Fact.id, Message.id == FactSource.message_id, Message.edited_at > as_of
+    )
+    return [Fact.said_at <= as_of, ~replaced, ~edited]
 
 
 def _visible(statement: Any, *, muted_counts: bool = True) -> Any:

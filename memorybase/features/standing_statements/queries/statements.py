@@ -13,7 +13,9 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.core.database import batches, records
 from memorybase.core.database.paging import AnySelect
 from memorybase.core.database.upsert import core, insert_if_absent
+from memorybase.core.messages import message_text
 from memorybase.core.models import Flow, Message, Session
+from memorybase.core.queries import message_changes
 from memorybase.core.queries.key_limits import FlowAndEndUser
 from memorybase.features.standing_statements.models import StandingStatement
 
@@ -87,15 +89,31 @@ def delete_of_session(db: OrmSession, session_uuid: UUID, *, limit: int) -> int:
     return batches.delete_some(db, Statement, Statement.session_uuid == session_uuid, limit=limit)
 
 
-def newest(db: OrmSession, owner: Owner, *, limit: int) -> list[Said]:
-    """The owner's newest statements, also deleted ones, the latest first. Those of muted messages are left out."""
+def newest(db: OrmSession, owner: Owner, *, limit: int, as_of: datetime | None = None) -> list[Said]:
+    """The owner's newest statements, or those on a date, also deleted ones, the latest first. Those of muted messages
+    are left out."""
     statement = (
         _said()
         .where(*_of(owner), Message.muted == sa.false())
         .order_by(Statement.said_at.desc(), Message.seq.desc(), Statement.ordinal.desc())
         .limit(limit)
     )
-    return [Said(*row) for row in db.execute(statement)]
+    if as_of is None:
+        return [Said(*row) for row in db.execute(statement)]
+    said = [Said(*row) for row in db.execute(statement.where(Statement.said_at <= as_of))]
+    then = message_changes.former_contents(db, owner.flow_id, {each.message_id for each in said}, as_of)
+    return [_as_of(each, as_of) for each in said if each.message_id not in then or _states(then[each.message_id], each)]
+
+
+def _states(content: Any, statement: Said) -> bool:
+    """Whether a former content has the statement, which was found in the present one."""
+    return " ".join(statement.found.split()) in " ".join(message_text(content).split())
+
+
+def _as_of(statement: Said, moment: datetime) -> Said:
+    """The statement without the words that a person gave it later."""
+    is_later = statement.changed_at is not None and statement.changed_at > moment
+    return statement._replace(edited=None) if is_later else statement
 
 
 def one(db: OrmSession, user_id: UUID, statement_id: UUID) -> Said | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import ModuleType
 from typing import Any, Literal
 from uuid import UUID
@@ -17,6 +17,7 @@ from harness.rows import each_row
 from harness.world import WorkerKilled, World
 
 from memorybase.core import deadlines
+from memorybase.core.database import clock
 from memorybase.core.database.paging import PageRequest
 from memorybase.core.errors import InvalidRequest, NotFound
 from memorybase.core.memory_bases import preparation
@@ -450,6 +451,36 @@ def test_a_later_fact_corrects_an_earlier_one_and_both_are_kept(world: World, ba
     assert [hit.what for hit in hits] == ["The timeout is 250 ms"]
     edits.delete_message(world.services, world.user_id, new)
     assert said(world, base_id) == ["The timeout is 300 ms"]  # it holds again
+
+
+@pytest.mark.both_databases
+def test_as_of_a_date_later_facts_corrections_and_edits_do_not_count(world: World, base_id: UUID, model: Model) -> None:
+    def recalled(as_of: datetime | None) -> list[str]:
+        asked = FactQuery(query="timeout ms", base_ids=[base_id], as_of=as_of)
+        return [hit.what for hit in recall(world.services, asked)]
+
+    [old] = tell(world, base_id, "REMEMBER: Mira | The timeout is 300 ms.")
+    distil(world, model)
+    first = database_time(world)
+    tell(world, base_id, "REMEMBER: Mira | The timeout is 250 ms INSTEAD OF: The timeout is 300 ms.")
+    distil(world, model)
+    second = database_time(world)
+    assert recalled(first) == ["The timeout is 300 ms"]
+    assert recalled(second) == recalled(None) == ["The timeout is 250 ms"]
+    edits.edit_message(
+        world.services, world.user_id, old, {"content": "REMEMBER: Mira | The timeout of the pump is 9 ms."}
+    )
+    world.flush(base_id, S)
+    world.drain()
+    distil(world, model)
+    assert "The timeout of the pump is 9 ms" in recalled(None)
+    assert recalled(first) == []  # what was derived from the former text is deleted
+    assert recalled(second) == ["The timeout is 250 ms"]
+
+
+def database_time(world: World) -> datetime:
+    with world.services.database.reading() as db:
+        return clock.now(db)
 
 
 def limit_of(world: World, model: Model, base_id: UUID, value: int, was: int | None, session_id: str) -> UUID:

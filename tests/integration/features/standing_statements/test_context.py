@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from memorybase.core.conversation.context import ContextRequest, RecallOptions, 
 from memorybase.core.conversation.context_report import ContextReport
 from memorybase.core.conversation.memory_use import record as uses
 from memorybase.core.conversation.session_memory.presets import FLOWX_5, FLOWX_6, TOKEN_BUFFER, WINDOW
+from memorybase.core.database import clock
 from memorybase.core.sessions import edits, flows
 from memorybase.features.standing_statements import statements
 from memorybase.features.standing_statements.context_statements import STANDING_HEADING
@@ -37,6 +39,11 @@ def context(
     standing = StandingOptions(include=include, share=share)
     request = {"flow_id": world.flow_id, "session_id": session, "token_budget": 1_000, "standing": standing} | fields
     return build_context(world.services, world.user_id, ContextRequest(**({"end_user_id": "ada"} | request)))
+
+
+def database_time(world: World) -> datetime:
+    with world.services.database.reading() as db:
+        return clock.now(db)
 
 
 def report(view: View) -> ContextReport:
@@ -131,6 +138,20 @@ def test_the_budget_holds_and_their_share_too(world: World, preset: Any, budget:
     assert bool(said(view)) == (budget >= 150)
     assert view.report.tokens_after <= budget
     assert not view.report.over_budget
+
+
+def test_as_of_a_date_later_statements_words_and_edits_do_not_count(world: World) -> None:
+    imperial = "Always answer in imperial units."
+    first = tell(world, METRIC, FRAMEWORKS)
+    before = database_time(world)
+    (found, _) = statements.list_statements(world.services, world.user_id, world.flow_id, end_user_id="ada").statements
+    tell(world, imperial, session="later")
+    statements.edit_statement(world.services, world.user_id, found.id, "I prefer small ones.", by="key")
+    assert said(context(world)) == ["I prefer small ones.", imperial]
+    assert said(context(world, as_of=before)) == [METRIC, FRAMEWORKS]
+    edits.edit_message(world.services, world.user_id, first[1].id, {"content": "Always mention the harbor."})
+    assert said(context(world)) == ["Always mention the harbor.", imperial]
+    assert said(context(world, as_of=before)) == [METRIC]
 
 
 def test_of_too_many_those_about_the_question_come_first(world: World) -> None:

@@ -1690,6 +1690,7 @@ class Operations(Transport):
         roles: Sequence[Literal["user", "assistant", "system", "tool"]] | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
+        as_of: datetime | str | None = None,
         metadata: Mapping[str, Any] | None = None,
         min_score: float | None = None,
         neighbors: int | None = None,
@@ -1716,6 +1717,9 @@ class Operations(Transport):
         roles: Only messages with one of these roles.
         since: Only messages with a `timestamp` from this time on.
         until: Only messages with a `timestamp` up to this time.
+        as_of: Answer as on this date: without messages with a later `timestamp`, with edits and corrections
+        since taken back, and with times and ages counted from then. What was deleted since stays deleted. A
+        date alone is the whole day, in UTC.
         metadata: Keys that the metadata must have, with exactly these values.
         min_score: Minimum score of a result, from 0 to 1.
         neighbors: Number of turns to show before and after each result.
@@ -1746,6 +1750,7 @@ class Operations(Transport):
                     "roles": roles,
                     "since": since,
                     "until": until,
+                    "as_of": as_of,
                     "metadata": metadata,
                     "min_score": min_score,
                     "neighbors": neighbors,
@@ -1776,6 +1781,7 @@ class Operations(Transport):
         roles: Sequence[Literal["user", "assistant", "system", "tool"]] | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
+        as_of: datetime | str | None = None,
         metadata: Mapping[str, Any] | None = None,
         min_score: float | None = None,
         neighbors: int | None = None,
@@ -1804,6 +1810,9 @@ class Operations(Transport):
         roles: Only messages with one of these roles.
         since: Only messages with a `timestamp` from this time on.
         until: Only messages with a `timestamp` up to this time.
+        as_of: Answer as on this date: without messages with a later `timestamp`, with edits and corrections
+        since taken back, and with times and ages counted from then. What was deleted since stays deleted. A
+        date alone is the whole day, in UTC.
         metadata: Keys that the metadata must have, with exactly these values.
         min_score: Minimum score of a result, from 0 to 1.
         neighbors: Number of turns to show before and after each result.
@@ -1837,6 +1846,7 @@ class Operations(Transport):
                     "roles": roles,
                     "since": since,
                     "until": until,
+                    "as_of": as_of,
                     "metadata": metadata,
                     "min_score": min_score,
                     "neighbors": neighbors,
@@ -2020,6 +2030,7 @@ class Operations(Transport):
         token_budget: int,
         query: str | None = None,
         time_zone: str | None = None,
+        as_of: datetime | str | None = None,
         leaf_id: str | UUID | None = None,
         run_id: str | UUID | None = None,
         node_id: str | UUID | None = None,
@@ -2042,6 +2053,9 @@ class Operations(Transport):
         query: What to recall memories for; without it, none are recalled. Of a longer one the last 8000
         characters count.
         time_zone: IANA name of the zone whose days the query means and memories show; null: as the flow says.
+        as_of: Answer as on this date: without messages with a later `timestamp`, with edits and corrections
+        since taken back, and with times and ages counted from then. What was deleted since stays deleted. A
+        date alone is the whole day, in UTC.
         leaf_id: Last message of the thread; default: the newest message.
         run_id: The current run; its own messages are left out.
         node_id: The node that asks. With `run_id`, the memory use is recorded.
@@ -2067,6 +2081,7 @@ class Operations(Transport):
                     "token_budget": token_budget,
                     "query": query,
                     "time_zone": time_zone,
+                    "as_of": as_of,
                     "leaf_id": leaf_id,
                     "run_id": run_id,
                     "node_id": node_id,

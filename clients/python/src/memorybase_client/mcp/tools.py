@@ -96,6 +96,9 @@ async def search_memory(
     session_id: Annotated[SessionId, Field(description="Search only this session.")] = "",
     after: Annotated[str, Field(description="Only messages from this time on, in ISO 8601.")] = "",
     before: Annotated[str, Field(description="Only messages up to this time; a date alone is the whole day.")] = "",
+    as_of: Annotated[
+        str, Field(description="What was known then: without later messages, edits and corrections. A date or a time.")
+    ] = "",
     role: Annotated[Role | None, Field(description="Only messages of this role.")] = None,
     neighbors: Annotated[int, Field(ge=0, le=5, description="Messages to show on either side of a hit.")] = 0,
     min_score: Annotated[
@@ -113,6 +116,7 @@ async def search_memory(
         roles=None if role is None else [role],
         since=_time("after", after),
         until=_time("before", before, end_of_day=True),
+        as_of=_time("as_of", as_of, end_of_day=True),
         neighbors=neighbors,
         min_score=min_score,
         fold_alike=True,
