@@ -111,9 +111,11 @@ def ask_results(conversation: Conversation, questions: Sequence[Question]) -> It
         for session, messages in sessions_of(conversation)
     ]
     asked = [question.text for question in questions]
-    work = {"container": conversation.name, "sessions": sessions, "questions": asked, "limit": RESULTS}
+    answer = in_node({"container": conversation.name, "sessions": sessions, "questions": asked, "limit": RESULTS})
+    if answer["left"]:
+        raise SystemExit(f"error: {answer['left']} results were found after the container was cleared")
     session_of = conversation.session_of
-    for question, found in zip(questions, in_node(work)["found"], strict=True):
+    for question, found in zip(questions, answer["found"], strict=True):
         evidence = counting.answering_sessions(question, session_of)
         yield question, evidence, list(dict.fromkeys(found["sessions"])), found["ms"]
 

@@ -1,18 +1,20 @@
 """memorybase as a memory backend of OmniMemEval: copy to scripts/client_factory/memorybase_provider.py.
 
 It calls the server that MEMORYBASE_URL and MEMORYBASE_API_KEY name, else the one that `memorybase up` runs here. All
-users are in one flow, MEMORYBASE_FLOW or "omnimemeval". What is added is ingested before the next search.
+users are in one flow, MEMORYBASE_FLOW or "omnimemeval", whose id is part of the end users' ids: to erase an end user
+is to erase them in all flows. What is added is ingested before the next search.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memorybase_client import Client
-from memorybase_client.errors import Conflict
+from memorybase_client.errors import Conflict, NotFound
 
 MOST_IN_A_RUN = 500
 MOST_RESULTS = 100
@@ -36,10 +38,10 @@ class MemorybaseProvider:
         for start in range(0, len(said), MOST_IN_A_RUN):
             self._client.capture_run(
                 self._flow_id,
-                session_id=f"{user_id}/{session}",
+                session_id=session,
                 messages=[{**each, "id": f"{session}#{each['id']}"} for each in said[start : start + MOST_IN_A_RUN]],
                 run_id=f"{session}#{start}",
-                end_user_id=user_id,
+                end_user_id=self._end_user_id(user_id),
                 on_conflict="keep",
             )
         self._is_ingested = False
@@ -50,12 +52,16 @@ class MemorybaseProvider:
             self._client.wait_until_searchable(self._base_id, timeout_seconds=INGESTION_SECONDS)
             self._is_ingested = True
         found = self._client.search_memory_base(
-            self._base_id, query=query, top_k=min(top_k, MOST_RESULTS), end_user_id=user_id
+            self._base_id, query=query, top_k=min(top_k, MOST_RESULTS), end_user_id=self._end_user_id(user_id)
         )
         return "\n".join(f"[{hit.timestamp:%Y-%m-%d %H:%M}] {hit.content}" for hit in found.results)
 
     def delete(self, user_id: str) -> None:
-        self._client.erase_end_user(user_id)
+        with contextlib.suppress(NotFound):
+            self._client.erase_end_user(self._end_user_id(user_id))
+
+    def _end_user_id(self, user_id: str) -> str:
+        return f"{self._flow_id}/{user_id}"
 
     def _memory_base(self) -> str:
         """The flow's memory base. Several workers of the harness start at once."""

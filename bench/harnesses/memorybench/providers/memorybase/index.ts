@@ -1,8 +1,8 @@
 /**
  * memorybase as a provider of memorybench: copy to src/providers/memorybase/index.ts.
  *
- * A container is an end user of one flow. The harness's threshold is for cosines; memorybase's scores are chances that
- * a message answers, and are returned with the results instead.
+ * A container is an end user of one flow, whose id is part of the end user's: to erase an end user is to erase them in
+ * all flows. The harness's threshold is for cosines, and not used: each result has its score.
  */
 import { Client, errors } from "memorybase-client";
 import type {
@@ -41,7 +41,7 @@ export class MemorybaseProvider implements Provider {
         await this.client.captureRun(FLOW, {
           session_id: id,
           run_id: `${id}#${start}`,
-          end_user_id: containerTag,
+          end_user_id: endUser(containerTag),
           messages: kept.slice(start, start + MOST_IN_A_RUN),
           on_conflict: "keep",
         });
@@ -63,7 +63,7 @@ export class MemorybaseProvider implements Provider {
     const { results } = await this.client.searchMemoryBase(this.memoryBaseId, {
       query,
       top_k: limit,
-      end_user_id: containerTag,
+      end_user_id: endUser(containerTag),
     });
     return results.map((hit) => ({
       content: hit.content,
@@ -75,7 +75,13 @@ export class MemorybaseProvider implements Provider {
   }
 
   async clear(containerTag: string): Promise<void> {
-    await this.client.eraseEndUser(containerTag);
+    try {
+      await this.client.eraseEndUser(endUser(containerTag));
+    } catch (error) {
+      if (!(error instanceof errors.NotFound)) {
+        throw error;
+      }
+    }
   }
 
   private async memoryBase(): Promise<string> {
@@ -90,6 +96,10 @@ export class MemorybaseProvider implements Provider {
       return existing;
     }
   }
+}
+
+function endUser(containerTag: string): string {
+  return `${FLOW}/${containerTag}`;
 }
 
 function asCaptured({ role, content, speaker, timestamp }: UnifiedMessage, id: string, at: number) {
