@@ -217,19 +217,19 @@ bench-languages: $(INSTALLED_DEV) ## measure search in fourteen languages: ARGS=
 bench-rules: $(INSTALLED_DEV) ## judge the rules for languages, standing statements and corrections: ARGS="--by-language --misses"
 	$(BIN)/python bench/rules.py $(ARGS)
 
-bench-scores: $(INSTALLED) ## measure how reliable scores are in small and large stores: DATA="LoCoMo and chat files", ARGS="--large 20000"
+bench-scores: $(INSTALLED) ## measure how reliable scores are in small and large stores: DATA="files and folders", ARGS="--large 20000"
 	$(BIN)/python bench/scores.py $(DATA) $(ARGS)
 
-bench-context: $(INSTALLED) ## measure how many answers a context contains: DATA="LoCoMo and chat files", ARGS="--budgets 4000"
+bench-context: $(INSTALLED) ## measure how many answers a context contains: DATA="files and folders", ARGS="--budgets 4000"
 	$(BIN)/python bench/context.py $(DATA) $(ARGS)
 
 bench-lives: $(INSTALLED) ## measure search and contexts on histories of one person with an assistant: DATA="history files", ARGS="--questions"
 	$(BIN)/python bench/lives.py $(DATA) $(ARGS)
 
-bench-corrections: $(INSTALLED) ## measure later statements and the order in time: DATA="LoCoMo and chat files", ARGS="--show"
+bench-corrections: $(INSTALLED) ## measure later statements and the order in time: DATA="files and folders", ARGS="--show"
 	$(BIN)/python bench/corrections.py $(DATA) $(ARGS)
 
-bench-standing: $(INSTALLED) ## measure standing statements in contexts: DATA="LoCoMo and chat files", ARGS="--show"
+bench-standing: $(INSTALLED) ## measure standing statements in contexts: DATA="files and folders", ARGS="--show"
 	$(BIN)/python bench/standing.py $(DATA) $(ARGS)
 
 bench-appends: $(INSTALLED_DEV) ## check that concurrent appends to one node memory lose nothing: ARGS="--appends 1000"
