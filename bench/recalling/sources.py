@@ -74,12 +74,15 @@ def literal(value: Any) -> Any:
 
 
 def beam(folder: Path) -> Iterator[Document]:
-    """The chats of one size in BEAM's repository, `chats/100K`, as the rows of its data set."""
+    """The chats of one size in BEAM's repository, `chats/100K`, as the rows of its data set. As in its own scripts, a
+    truncated chat, whose file is spelled so, is taken instead of the whole one."""
     for file in sorted(folder.glob("*/chat.json"), key=lambda each: (len(each.parent.name), each.parent.name)):
+        truncated = file.with_name("chat_trunecated.json")
+        chat = truncated if truncated.is_file() else file
         asked = file.parent / "probing_questions" / "probing_questions.json"
         yield {
             "conversation_id": file.parent.name,
-            "chat": json.loads(file.read_text(encoding="utf-8")),
+            "chat": json.loads(chat.read_text(encoding="utf-8")),
             "probing_questions": json.loads(asked.read_text(encoding="utf-8")),
         }
 

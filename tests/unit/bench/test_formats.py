@@ -112,7 +112,8 @@ def beam_rows(folder: Path) -> Path:
 
 
 def beam_repository(folder: Path) -> Path:
-    write(folder / "100K" / "7" / "chat.json", BATCHES)
+    write(folder / "100K" / "7" / "chat.json", [*BATCHES, *BATCHES])
+    write(folder / "100K" / "7" / "chat_trunecated.json", BATCHES)
     write(folder / "100K" / "7" / "probing_questions" / "probing_questions.json", PROBING)
     return folder / "100K"
 
