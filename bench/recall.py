@@ -296,7 +296,7 @@ def measure_corpus(
         report[mode] = show(f"{corpus.name}, {mode}", *judge_mode(of_mode))
         report[mode]["at"] = count_cuts(of_mode, corpus, sessions=chosen.sessions)
         for by, figures in report[mode]["at"].items():
-            print(f"  {by}: " + ", ".join(f"{name} {value:.3f}" for name, value in figures.items()), flush=True)
+            print(f"  {by}, at 1, 5 and 10: {counting.shown(figures)}", flush=True)
     if chosen.naive:
         for name, judged in measure_naive(corpus, embedders, kept).items():
             report[name] = show(f"{corpus.name}, {name}", judged)

@@ -54,6 +54,12 @@ def means(counted: Sequence[Figures]) -> Figures:
     return {name: round(float(np.mean([each[name] for each in counted])), 4) for name in counted[0]}
 
 
+def shown(figures: Figures) -> str:
+    """Each figure's name with its values at the cuts."""
+    names = dict.fromkeys(name.partition("@")[0] for name in figures)
+    return ", ".join(" ".join([name, *(f"{figures[f'{name}@{cut}']:.3f}" for cut in CUTS)]) for name in names)
+
+
 def _ndcg_any(ranked: Sequence[str], evidence: Collection[str], cut: int) -> float:
     gained = sum(_gain(rank) for rank, id_ in enumerate(ranked[:cut], start=1) if id_ in evidence)
     return gained / sum(_gain(rank) for rank in range(1, min(cut, len(evidence)) + 1))

@@ -299,6 +299,7 @@ def test_figures_are_those_of_beir_and_of_longmemeval() -> None:
     assert found["ndcg_any@5"] == pytest.approx(1.5 / 2.63093, abs=1e-5)
     assert counting.at_cuts(["a", "b"], {"a", "b"})["recall_all@5"] == 1
     assert counting.means([{"a": 0.0}, {"a": 1.0}]) == {"a": 0.5}
+    assert counting.shown(found).startswith("ndcg 0.000 0.498 0.498, recall 0.000 0.667 0.667, ndcg_any ")
 
 
 def test_sessions_are_ranked_by_their_best_message(tmp_path: Path) -> None:
