@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ def test_what_answers_is_found_and_a_cleared_container_is_empty(tmp_path: Path) 
     data, report = tmp_path / "boat.json", tmp_path / "report.json"
     data.write_text(json.dumps([{"id": "boat", "messages": said, "questions": asked}]))
     run(
-        ROOT / ".venv" / "bin" / "python",
+        sys.executable,
         "bench/harness_runs.py",
         data,
         "--only",
