@@ -75,7 +75,7 @@ INSTALLED_SLIM := $(SLIM)/.installed
 INSTALLED_DEPLOY := $(DEPLOY)/.installed
 INSTALLED_SITE := $(SITE)/.installed
 
-.PHONY: help demo test test-slow check-coding-agents check-deploy check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-sentence-transformers check-slim check-typescript check-upgrade chaos chaos-net up dist sbom site doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-corrections bench-distillation bench-history bench-lag bench-languages bench-lives bench-many bench-page bench-peers bench-production bench-recall bench-restore bench-rules bench-scale bench-scores bench-standing bench-tokens bench-workers tables migrate pictures clean
+.PHONY: help demo test test-slow check-coding-agents check-deploy check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-sentence-transformers check-slim check-typescript check-upgrade chaos chaos-net up dist sbom site doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-corrections bench-distillation bench-harnesses bench-history bench-lag bench-languages bench-lives bench-many bench-page bench-peers bench-production bench-recall bench-restore bench-rules bench-scale bench-scores bench-standing bench-tokens bench-workers tables migrate pictures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -111,10 +111,11 @@ check-mcp: $(INSTALLED_DEV) $(INSTALLED_MCP_CLIENTS) ## use the MCP server with 
 check-coding-agents: $(INSTALLED_DEV) $(INSTALLED_CODING_AGENTS) ## use memory in Codex, Copilot CLI, Gemini CLI and opencode (1 GB, needs npm of Node 20 or later)
 	$(SLOW_PYTEST) -n0 tests/acceptance/test_coding_agents.py
 
-check-typescript: $(INSTALLED) ## build the TypeScript client and test it against the whole stack (needs npm of Node 20 or later)
+check-typescript: $(INSTALLED_DEV) ## build the TypeScript client and test it against the whole stack (needs npm of Node 20 or later)
 	@command -v npm >/dev/null || { echo "error: npm is required; on Debian: apt install npm"; exit 1; }
 	cd clients/typescript && npm ci --silent --no-audit --no-fund
 	cd clients/typescript && MEMORYBASE_PYTHON=$(CURDIR)/$(BIN)/python npm test
+	$(SLOW_PYTEST) -n0 -m tools tests/acceptance/test_memorybench.py
 
 check-sentence-transformers: $(SENTENCE_TRANSFORMERS)/.installed ## compare the models that we run with sentence-transformers, installed in a separate environment
 	$(SENTENCE_TRANSFORMERS)/bin/python -m pytest -o timeout=900 -o faulthandler_timeout=900 -n0 -m tools \
@@ -207,7 +208,7 @@ bench-peers: ## install the peers of `make bench` in a separate environment (1.5
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r bench/peers-requirements.txt \
 		$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
 
-bench-recall: $(INSTALLED) ## measure search quality: DATA="LoCoMo and chat files", FIT=1 fits the weights, NAIVE=1 adds baselines
+bench-recall: $(INSTALLED) ## measure search quality: DATA="files and folders", FIT=1 fits the weights, NAIVE=1 adds baselines, ARGS=--sessions
 	$(BIN)/python bench/recall.py $(DATA) $(if $(FIT),--fit) $(if $(NAIVE),--naive) $(ARGS)
 
 bench-languages: $(INSTALLED_DEV) ## measure search in fourteen languages: ARGS="--modes keyword --misses"
@@ -216,19 +217,19 @@ bench-languages: $(INSTALLED_DEV) ## measure search in fourteen languages: ARGS=
 bench-rules: $(INSTALLED_DEV) ## judge the rules for languages, standing statements and corrections: ARGS="--by-language --misses"
 	$(BIN)/python bench/rules.py $(ARGS)
 
-bench-scores: $(INSTALLED) ## measure how reliable scores are in small and large stores: DATA="LoCoMo and chat files", ARGS="--large 20000"
+bench-scores: $(INSTALLED) ## measure how reliable scores are in small and large stores: DATA="files and folders", ARGS="--large 20000"
 	$(BIN)/python bench/scores.py $(DATA) $(ARGS)
 
-bench-context: $(INSTALLED) ## measure how many answers a context contains: DATA="LoCoMo and chat files", ARGS="--budgets 4000"
+bench-context: $(INSTALLED) ## measure how many answers a context contains: DATA="files and folders", ARGS="--budgets 4000"
 	$(BIN)/python bench/context.py $(DATA) $(ARGS)
 
 bench-lives: $(INSTALLED) ## measure search and contexts on histories of one person with an assistant: DATA="history files", ARGS="--questions"
 	$(BIN)/python bench/lives.py $(DATA) $(ARGS)
 
-bench-corrections: $(INSTALLED) ## measure later statements and the order in time: DATA="LoCoMo and chat files", ARGS="--show"
+bench-corrections: $(INSTALLED) ## measure later statements and the order in time: DATA="files and folders", ARGS="--show"
 	$(BIN)/python bench/corrections.py $(DATA) $(ARGS)
 
-bench-standing: $(INSTALLED) ## measure standing statements in contexts: DATA="LoCoMo and chat files", ARGS="--show"
+bench-standing: $(INSTALLED) ## measure standing statements in contexts: DATA="files and folders", ARGS="--show"
 	$(BIN)/python bench/standing.py $(DATA) $(ARGS)
 
 bench-appends: $(INSTALLED_DEV) ## check that concurrent appends to one node memory lose nothing: ARGS="--appends 1000"
@@ -251,6 +252,9 @@ bench-tokens: $(INSTALLED_DEV) ## compare the token estimate with a real tokeniz
 
 bench-client: $(INSTALLED) ## measure the size and the import time of the Python client in an empty environment
 	$(BIN)/python bench/client_size.py
+
+bench-harnesses: $(INSTALLED) ## run the providers for the harnesses of others, without a judge: DATA="files and folders", ARGS="--only omnimemeval"
+	$(BIN)/python bench/harness_runs.py $(DATA) $(ARGS)
 
 bench-history: $(INSTALLED_DEV) ## measure the cost of a view for histories of several lengths: ARGS="--sizes 100,10000"
 	$(BIN)/python bench/history.py $(ARGS)

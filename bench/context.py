@@ -30,7 +30,7 @@ import numpy as np
 import runs
 from memorybase_client import Client
 from memorybase_client.models import ContextAnswer
-from recalling import command, corpora, naive
+from recalling import command, naive
 from recalling.corpora import Conversation, Corpus, Question
 from recalling.loading import Loaded
 from runs import Run
@@ -173,7 +173,7 @@ def main() -> None:
     arguments.add_argument("--fitting", action="store_true", help="leave out what fits too little")
     runs.add_option(arguments)
     chosen = arguments.parse_args()
-    single = [corpora.read(file) for file in chosen.data]
+    single = command.corpora(chosen)
     found = [together(corpus) for corpus in single] if chosen.together else single
     kept = Run()
     command.run(chosen, lambda client, _: measure(client, found, chosen, kept), kept)

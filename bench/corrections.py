@@ -166,7 +166,7 @@ def measure_changes(loaded: Loaded, name: str, pairs: Sequence[changes.Pair], *,
 def report(client: Client, chosen: argparse.Namespace) -> dict[str, Any]:
     loaded = Loaded(client)
     figures: dict[str, Any] = {}
-    for corpus in [*(corpora.read(file) for file in chosen.data), *([] if chosen.only_changes else made_corpora())]:
+    for corpus in [*command.corpora(chosen), *([] if chosen.only_changes else made_corpora())]:
         for conversation in corpus.conversations:
             loaded.load(conversation)
         figures[corpus.name] = measure(loaded, corpus, show=chosen.show)

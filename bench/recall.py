@@ -1,14 +1,17 @@
-"""Measures search: NDCG@10 and Recall@10 of memorybase's own search on conversations with known answers.
+"""Measures search: NDCG and recall of memorybase's own search on conversations with known answers.
 
-    python bench/recall.py [FILE ...] [--modes hybrid keyword dense] [--naive] [--fit] [--results FOLDER]
-        [--json FILE] [--data-dir DIR]
+    python bench/recall.py [DATA ...] [--modes hybrid keyword dense] [--naive] [--sessions] [--conversations N] [--fit]
+        [--results FOLDER] [--json FILE] [--data-dir DIR]
 
-Each FILE is in LoCoMo's format or a list of chats with messages and questions. The generated conversations of bench/
-and known items of the files' chats are measured too. The benchmark starts its own embedded stack, posts each
-conversation as its own flow with a memory base over all turns, and asks every answerable question through POST
-/memories/{id}/search. It reports for each corpus: NDCG@10 as the mean over the categories (macro), Recall@10 over all
-questions, both with 95 % bootstrap intervals; for known items the share found among the first ten; and how often the
+DATA are files and folders of data sets, see bench/README.md. The generated conversations of bench/ and known items of
+chats with an assistant are measured too. The benchmark starts its own embedded stack, posts each conversation as its
+own flow with a memory base over all turns, and asks every answerable question through POST /memories/{id}/search. It
+reports for each corpus: NDCG@10 as the mean over the categories (macro), Recall@10 over all questions, both with 95 %
+bootstrap intervals; the means at 1, 5 and 10; for known items the share found among the first ten; and how often the
 first result is a question that answers nothing.
+
+--sessions also ranks sessions, each by its best message. It asks for 100 messages instead of ten, which takes longer
+and may change the order.
 
 --naive compares with plain BM25 and plain vector search. --fit reads the values of all signals from the responses
 (explain), fits their weights with one conversation left out each time, and prints the quality on the one left out, the
@@ -31,7 +34,7 @@ import made
 import numpy as np
 import runs
 from memorybase_client import Client
-from recalling import command, corpora, naive
+from recalling import command, corpora, counting, naive
 from recalling.corpora import Conversation, Corpus, Question
 from recalling.loading import Loaded
 from runs import Run
@@ -80,11 +83,11 @@ def known_items(corpus: Corpus) -> Corpus:
 
 
 def search(
-    loaded: Loaded, conversation: Conversation, question: str, mode: Mode, *, pool: bool = False
+    loaded: Loaded, conversation: Conversation, question: str, mode: Mode, *, top: int = TOP, explain: bool = False
 ) -> dict[str, Any]:
     """The response, with the conversation's ids of the hits as `found`."""
     answer = loaded.client.search_memory_base(
-        loaded.memories[conversation.name], query=question, mode=mode, top_k=POOL if pool else TOP, explain=pool
+        loaded.memories[conversation.name], query=question, mode=mode, top_k=top, explain=explain
     ).model_dump(mode="json")
     return answer | {"found": [loaded.own_id(conversation, hit["message_id"]) for hit in answer["results"]]}
 
@@ -98,22 +101,27 @@ def questions_of(corpus: Corpus) -> Iterator[tuple[Conversation, Question]]:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question and what its search answered."""
+    """A question and what its search answered, with the sessions of all results. Of these the first ten are kept."""
 
     question: Question
     answer: Mapping[str, Any]
+    sessions: Sequence[str] = ()
+    answering: frozenset[str] = frozenset()  # sessions
 
 
-def ask(loaded: Loaded, corpus: Corpus, mode: Mode, kept: Run) -> list[Asked]:
+def ask(loaded: Loaded, corpus: Corpus, mode: Mode, kept: Run, *, sessions: bool = False) -> list[Asked]:
     """Every question of the corpus, also those that nothing answers."""
     asked = []
     for conversation in corpus.conversations:
+        session_of = conversation.session_of
         for question in conversation.questions:
-            answer = search(loaded, conversation, question.text, mode)
-            asked.append(Asked(question, answer))
+            answer = search(loaded, conversation, question.text, mode, top=POOL if sessions else TOP)
+            ranked = counting.sessions(answer["found"], session_of)[:TOP] if sessions else []
+            answer |= {name: answer[name][:TOP] for name in ("found", "results")}
+            asked.append(Asked(question, answer, ranked, counting.answering_sessions(question, session_of)))
             scores = [hit["score"] for hit in answer["results"]]
             line = corpus.line(conversation, question) | {"method": mode} | runs.found(answer["found"], scores)
-            kept.add(**line, ms=round(answer["took_ms"], 1))
+            kept.add(**line, **({"sessions": ranked} if sessions else {}), ms=round(answer["took_ms"], 1))
     return asked
 
 
@@ -122,6 +130,15 @@ def judge_mode(asked: Sequence[Asked]) -> tuple[list[Judged], list[float]]:
     answerable = [each for each in asked if each.question.evidence]
     judged = [judge(each.question.category, each.answer["found"], each.question.evidence) for each in answerable]
     return judged, [each.answer["took_ms"] for each in answerable]
+
+
+def count_cuts(asked: Sequence[Asked], corpus: Corpus, *, sessions: bool) -> dict[str, counting.Figures]:
+    """The means at 1, 5 and 10 over the answerable questions."""
+    answerable = [each for each in asked if each.question.evidence]
+    counted = {counting.TURN: [counting.at_cuts(each.answer["found"], each.question.evidence) for each in answerable]}
+    if sessions and counting.has_sessions(corpus.conversations):
+        counted[counting.SESSION] = [counting.at_cuts(each.sessions, each.answering) for each in answerable]
+    return {name: counting.means(each) for name, each in counted.items()}
 
 
 def measure_naive(corpus: Corpus, embedders: Embedders, kept: Run) -> dict[str, list[Judged]]:
@@ -165,7 +182,7 @@ def pool_of(loaded: Loaded, corpus: Corpus) -> list[JudgedCandidates]:
     """Every question's candidates with the values of all signals."""
     asked = []
     for conversation, question in questions_of(corpus):
-        answer = search(loaded, conversation, question.text, "hybrid", pool=True)
+        answer = search(loaded, conversation, question.text, "hybrid", top=POOL, explain=True)
         hits = answer["results"]
         values = [[hit["parts"]["signals"][name]["value"] for name in SIGNALS] for hit in hits]
         asked.append(
@@ -274,9 +291,12 @@ def measure_corpus(
     loaded: Loaded, corpus: Corpus, chosen: argparse.Namespace, embedders: Embedders, kept: Run
 ) -> dict[str, Any]:
     report: dict[str, Any] = {"conversations": len(corpus.conversations), "sha256": corpus.sha256}
-    asked = {mode: ask(loaded, corpus, mode, kept) for mode in chosen.modes}
+    asked = {mode: ask(loaded, corpus, mode, kept, sessions=chosen.sessions) for mode in chosen.modes}
     for mode, of_mode in asked.items():
         report[mode] = show(f"{corpus.name}, {mode}", *judge_mode(of_mode))
+        report[mode]["at"] = count_cuts(of_mode, corpus, sessions=chosen.sessions)
+        for by, figures in report[mode]["at"].items():
+            print(f"  {by}, at 1, 5 and 10: {counting.shown(figures)}", flush=True)
     if chosen.naive:
         for name, judged in measure_naive(corpus, embedders, kept).items():
             report[name] = show(f"{corpus.name}, {name}", judged)
@@ -313,11 +333,13 @@ def main() -> None:
     arguments = command.parser(__doc__, files="*")
     arguments.add_argument("--modes", nargs="+", default=["hybrid", "keyword", "dense"])
     arguments.add_argument("--naive", action="store_true", help="compare with plain BM25 and plain vector search")
+    arguments.add_argument("--sessions", action="store_true", help="also rank sessions, each by its best message")
     arguments.add_argument("--fit", action="store_true")
     runs.add_option(arguments)
     chosen = arguments.parse_args()
-    files = [corpora.read(file) for file in chosen.data]
-    found = [*files, *(known_items(corpus) for corpus in files if not corpus.people), *made_corpora()]
+    files = command.corpora(chosen)
+    with_items = [corpus for corpus in files if not corpus.people and len(corpus.conversations) <= KNOWN_ITEMS // 2]
+    found = [*files, *map(known_items, with_items), *made_corpora()]
     kept = Run()
     command.run(chosen, lambda client, settings: measure(client, chosen, Embedders(settings), found, kept), kept)
 

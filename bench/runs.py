@@ -98,8 +98,17 @@ def about(settings: Settings, files: Sequence[Path] = ()) -> dict[str, Any]:
     return machine() | {
         "model": settings.embedding_model,
         "settings": {name: getattr(settings, name) for name in settings.changed if _is_shown(settings, name)},
-        "data_sha256": {file.name: _sha256(file.read_bytes()) for file in files},
+        "data_sha256": {file.name: digest(file) for file in files},
     }
+
+
+def digest(data: Path) -> str:
+    """The SHA-256 of a file; of a folder, that of its files' digests and names, as `sha256sum` prints them."""
+    if not data.is_dir():
+        with data.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    files = sorted(each for each in data.rglob("*") if each.is_file())
+    return _sha256("".join(f"{digest(each)}  {each.relative_to(data).as_posix()}\n" for each in files).encode())
 
 
 def _is_shown(settings: Settings, name: str) -> bool:

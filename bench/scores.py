@@ -329,7 +329,7 @@ def main() -> None:
     arguments.add_argument("--fit", action="store_true", help="fit the weights of Evidence")
     chosen = arguments.parse_args()
     by_hand = Corpus("made by hand", [corpora.chat("made by hand", document) for document in made.by_hand()])
-    found = [*(corpora.read(file) for file in chosen.data), by_hand]
+    found = [*command.corpora(chosen), by_hand]
 
     def measured(client: Client, settings: Settings) -> dict[str, Any]:
         if not chosen.fit:

@@ -178,7 +178,7 @@ def main() -> None:
     arguments.add_argument("--show", action="store_true", help="print what is found")
     chosen = arguments.parse_args()
     made = Corpus("made", [corpora.chat("made", each) for each in wishes.conversations()])
-    found = [*(corpora.read(file) for file in chosen.data), made]
+    found = [*command.corpora(chosen), made]
     findings = {corpus.name: measure_finder(corpus, show=chosen.show) for corpus in found}
     for name, figures in findings.items():
         print(f"{name}: {figures}", flush=True)

@@ -27,7 +27,7 @@ from mcp import Client as McpClient
 from memorybase_client import AsyncClient, Client
 from memorybase_client.mcp.scope import Scope
 from memorybase_client.mcp.server import build_server
-from recalling import command, corpora
+from recalling import command
 from recalling.corpora import Conversation, Corpus, Question
 from recalling.loading import Loaded
 from token_counts import tokens_of
@@ -116,7 +116,7 @@ def measure(client: Client, settings: Settings, found: Sequence[Corpus]) -> dict
 
 def main() -> None:
     chosen = command.parser(__doc__).parse_args()
-    found = [corpora.read(file) for file in chosen.data]
+    found = command.corpora(chosen)
     command.run(chosen, lambda client, settings: measure(client, settings, found))
 
 

@@ -1,4 +1,4 @@
-"""The command line of the search benchmarks: files in, a report to the screen and as JSON."""
+"""The command line of the search benchmarks: data sets in, a report to the screen and as JSON."""
 
 from __future__ import annotations
 
@@ -14,15 +14,28 @@ from memorybase_client.errors import MemorybaseError
 from runs import Run
 
 from memorybase.core.settings import Settings
+from recalling import formats
+from recalling.corpora import Corpus
 from recalling.loading import stack
 
 
 def parser(description: str | None, *, files: str = "+") -> argparse.ArgumentParser:
     arguments = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("data", type=Path, nargs=files, help="files in LoCoMo's format, of chats, or of histories")
+    arguments.add_argument("data", type=Path, nargs=files, help="data sets: files or folders, see bench/README.md")
+    arguments.add_argument("--conversations", type=int, help="read only so many of each data set, the first ones")
     arguments.add_argument("--json", type=Path)
     arguments.add_argument("--data-dir", type=Path, help="keep the loaded data here")
     return arguments
+
+
+def corpora(chosen: argparse.Namespace) -> list[Corpus]:
+    """The data sets that were named."""
+    if chosen.conversations is not None and chosen.conversations < 1:
+        raise SystemExit(f"error: --conversations must be at least 1 (got {chosen.conversations})")
+    try:
+        return [formats.read(each, chosen.conversations) for each in chosen.data]
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"error: {error}") from error
 
 
 def run(

@@ -1,22 +1,15 @@
-"""Conversations with questions and their answering messages, read from several file formats."""
+"""Conversations with questions and their answering messages: chats and histories. formats.py reads files."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import runs
 
-from memorybase.core.import_export import conversation_files
-
-LOCOMO_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 WEEK = timedelta(days=7)
 BETWEEN_MESSAGES = timedelta(minutes=2)  # of a history, which tells when its sessions start
 
@@ -24,12 +17,13 @@ BETWEEN_MESSAGES = timedelta(minutes=2)  # of a history, which tells when its se
 @dataclass(frozen=True, slots=True)
 class Question:
     """`evidence`: the ids of the messages that answer the question; empty if none does. `pattern`: what an answer
-    contains, if the file says so."""
+    contains, if the file says so. `sessions`: in which the answer is, if the file says so."""
 
     text: str
     category: str
     evidence: frozenset[str]
     pattern: str | None = None
+    sessions: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +39,11 @@ class Conversation:
     def messages(self) -> Iterator[Mapping[str, Any]]:
         for run in self.runs:
             yield from run["messages"]
+
+    @property
+    def session_of(self) -> Mapping[str, str]:
+        """The session of each message."""
+        return {message["id"]: run["session_id"] for run in self.runs for message in run["messages"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +66,6 @@ class Corpus:
         }
 
 
-def read(file: Path) -> Corpus:
-    """A file in LoCoMo's format, a list of chats with messages and questions, or the history of one person."""
-    raw = file.read_bytes()
-    documents = json.loads(raw)
-    if isinstance(documents, dict) and "sessions" in documents:
-        found = history(file.stem, file.stem, documents, datetime.now(UTC))
-        return Corpus(file.stem, [found], hashlib.sha256(raw).hexdigest())
-    if not isinstance(documents, list) or not documents:
-        raise ValueError(f"{file} must hold a list of conversations")
-    name, people = file.stem.partition("-")[0], "conversation" in documents[0]
-    reader = _locomo if people else chat
-    conversations = [reader(name, document) for document in documents]
-    return Corpus(name, conversations, hashlib.sha256(raw).hexdigest(), people)
-
-
 def chat(corpus: str, document: Mapping[str, Any]) -> Conversation:
     """A chat: messages (id, session, role, content, and maybe sender_name and timestamp) and questions."""
     name = str(document["id"])
@@ -99,8 +83,7 @@ def chat(corpus: str, document: Mapping[str, Any]) -> Conversation:
 def history(corpus: str, name: str, document: Mapping[str, Any], now: datetime) -> Conversation:
     """The sessions of one person with an assistant: today, sessions with their start, and questions by kind. Times are
     moved by whole weeks, so that "yesterday" is the day before today."""
-    today = datetime.fromisoformat(document["today"]).replace(tzinfo=UTC)
-    moved = (now - today) // WEEK * WEEK
+    moved = weeks_since(datetime.fromisoformat(document["today"]).replace(tzinfo=UTC), now)
     runs = [
         {"session_id": each["session_id"], "run_id": f"{each['session_id']}-run", "messages": _dated(each, moved)}
         for each in document["sessions"]
@@ -110,6 +93,10 @@ def history(corpus: str, name: str, document: Mapping[str, Any], now: datetime) 
         for question in document["questions"]
     ]
     return Conversation(corpus, name, runs, questions)
+
+
+def weeks_since(today: datetime, now: datetime) -> timedelta:
+    return (now - today) // WEEK * WEEK
 
 
 def _dated(session: Mapping[str, Any], moved: timedelta) -> list[dict[str, Any]]:
@@ -128,21 +115,3 @@ def _dated(session: Mapping[str, Any], moved: timedelta) -> list[dict[str, Any]]
 def _posted(name: str, message: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: message[key] for key in ("role", "content", "sender_name", "timestamp") if message.get(key)}
     return {"id": f"{name}:{message['id']}", **kept}
-
-
-def _locomo(corpus: str, document: Mapping[str, Any]) -> Conversation:
-    """Leaves out questions without readable evidence: a few name no message, or none that exists."""
-    name = str(document["sample_id"])
-    runs: list[dict[str, Any]] = [
-        {"session_id": run.session_id, "run_id": run.run_id, "messages": list(run.messages)}
-        for run in conversation_files.read_runs(json.dumps([document]), namespace=name)
-    ]
-    turns = {message["id"] for run in runs for message in run["messages"]}
-    questions: list[Question] = []
-    for question in document["qa"]:
-        named = {f"{name}:{dia}" for text in question.get("evidence", []) for dia in re.findall(r"D\d+:\d+", text)}
-        if named & turns:
-            questions.append(
-                Question(question["question"], LOCOMO_CATEGORIES[question["category"]], frozenset(named & turns))
-            )
-    return Conversation(corpus, name, runs, questions)

@@ -51,15 +51,15 @@ def judge(category: str, found: Sequence[str], evidence: Collection[str]) -> Jud
     return Judged(category, ndcg(found, evidence), recall(found, evidence), bool(found) and found[0] in evidence)
 
 
-def ndcg(found: Sequence[str], evidence: Collection[str]) -> float:
-    """Normalized discounted cumulative gain of the first ten (Järvelin and Kekäläinen, 2002), 0 to 1."""
-    gained = sum(1 / math.log2(position + 2) for position, id_ in enumerate(found[:TOP]) if id_ in evidence)
-    return gained / sum(1 / math.log2(position + 2) for position in range(min(TOP, len(evidence))))
+def ndcg(found: Sequence[str], evidence: Collection[str], top: int = TOP) -> float:
+    """Normalized discounted cumulative gain of the first `top` (Järvelin and Kekäläinen, 2002), 0 to 1."""
+    gained = sum(1 / math.log2(position + 2) for position, id_ in enumerate(found[:top]) if id_ in evidence)
+    return gained / sum(1 / math.log2(position + 2) for position in range(min(top, len(evidence))))
 
 
-def recall(found: Sequence[str], evidence: Collection[str]) -> float:
-    """The share of the evidence among the first ten."""
-    return len(set(evidence) & set(found[:TOP])) / len(evidence)
+def recall(found: Sequence[str], evidence: Collection[str], top: int = TOP) -> float:
+    """The share of the evidence among the first `top`."""
+    return len(set(evidence) & set(found[:top])) / len(evidence)
 
 
 def summarize(judged: Sequence[Judged], *, seed: int = 0) -> Summary:

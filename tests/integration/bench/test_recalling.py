@@ -17,7 +17,7 @@ import scores
 from harness.api import Api
 from harness.clients import client_of
 from memorybase_client import Client
-from recalling import corpora, evidence
+from recalling import corpora, counting, evidence, formats
 from recalling.corpora import Corpus
 from recalling.loading import Loaded
 from runs import Run
@@ -97,7 +97,7 @@ def test_a_history_is_searched_and_recalled(client: Client, file: Path, capsys: 
 
 
 def test_the_results_of_searches_and_contexts_give_their_figures_again(client: Client, file: Path) -> None:
-    corpus, loaded = corpora.read(file), Loaded(client)
+    corpus, loaded = formats.read(file), Loaded(client)
     loaded.load(corpus.conversations[0])
     searched, shown = Run(), Run()
     judged, _ = recall.judge_mode(recall.ask(loaded, corpus, "hybrid", searched))
@@ -112,6 +112,21 @@ def test_the_results_of_searches_and_contexts_give_their_figures_again(client: C
     assert "Minka" not in str([searched.lines, shown.lines])
 
 
+def test_messages_and_sessions_are_counted_at_several_ranks(client: Client, file: Path) -> None:
+    corpus, loaded, kept = formats.read(file), Loaded(client), Run()
+    loaded.load(corpus.conversations[0])
+    asked = recall.ask(loaded, corpus, "hybrid", kept, sessions=True)
+    counted = recall.count_cuts(asked, corpus, sessions=True)
+    assert set(counted) == {counting.TURN, counting.SESSION}
+    by_turn, by_session = counted[counting.TURN], counted[counting.SESSION]
+    assert by_turn["recall@1"] == 0.75, "one of two messages, and the other question's only one"
+    assert (by_turn["recall_any@1"], by_turn["recall_all@1"]) == (1, 0.5)
+    assert {by_session[f"{name}@1"] for name in ("recall", "recall_all", "ndcg", "ndcg_any")} == {1}
+    assert [line["sessions"][:1] for line in kept.lines[:2]] == [["s0"], ["s1"]]
+    alone = recall.count_cuts(recall.ask(loaded, corpus, "hybrid", Run()), corpus, sessions=False)
+    assert alone == {counting.TURN: by_turn}
+
+
 def test_scores_are_measured_on_a_history_and_the_evidence_is_fitted(api: Api, client: Client, file: Path) -> None:
     other = {**HISTORY, "questions": [{"kind": "number", "question": "Who repaired the roof?", "answers": ["b"]}]}
     other["sessions"] = [
@@ -122,7 +137,7 @@ def test_scores_are_measured_on_a_history_and_the_evidence_is_fitted(api: Api, c
         }
     ]
     now = datetime.now(UTC)
-    found = [corpora.read(file), Corpus("other", [corpora.history("other", "other", other, now)])]
+    found = [formats.read(file), Corpus("other", [corpora.history("other", "other", other, now)])]
     assert [(corpus.name, corpus.people) for corpus in found] == [("life-9", False), ("other", False)]
     chosen = argparse.Namespace(each=1, large=0)
     report = scores.measure(Loaded(client), found, chosen, api.services)
@@ -134,7 +149,7 @@ def test_scores_are_measured_on_a_history_and_the_evidence_is_fitted(api: Api, c
 
 def test_what_is_fitted_is_what_a_search_reads(api: Api, client: Client, file: Path) -> None:
     loaded = Loaded(client)
-    loaded.load(corpora.read(file).conversations[0])
+    loaded.load(formats.read(file).conversations[0])
     base_id = UUID(str(loaded.memories["life-9"]))
     for query in ("What is my grey cat called?", "Which berth is the boat moved to?", "zeppelin"):
         request = SearchRequest(memory_base_id=base_id, query=query, explain=True)

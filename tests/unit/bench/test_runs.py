@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import re
 import sys
@@ -33,6 +34,17 @@ def test_the_docs_have_the_figures_of_the_results() -> None:
     marks = [match for page in tables.PAGES for match in tables.MARKED.findall(page.read_text())]
     assert len(marks) == sum(len(BEGINS.findall(page.read_text())) for page in tables.PAGES), "a mark is not closed"
     assert marks
+
+
+def test_the_digest_of_a_folder_is_that_of_its_files_and_their_names(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "x").write_text("1")
+    one = runs.digest(tmp_path)
+    assert runs.digest(tmp_path / "b" / "x") == hashlib.sha256(b"1").hexdigest()
+    (tmp_path / "b" / "x").rename(tmp_path / "b" / "y")
+    two = runs.digest(tmp_path)
+    (tmp_path / "b" / "y").write_text("2")
+    assert len({one, two, runs.digest(tmp_path)}) == 3
 
 
 def test_a_changed_figure_is_seen() -> None:

@@ -1,0 +1,1 @@
+"""OmniMemEval of MemTensor (Python), whose clients need no base class."""

@@ -1,0 +1,1 @@
+"""agent-memory-benchmark of vectorize-io (Python)."""
