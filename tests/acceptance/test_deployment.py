@@ -19,7 +19,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from harness.charts import CHART, RENDER, REQUIRED, chart, render, rendered, values_of
+from harness.charts import CHART, REQUIRED, by_helm, chart, render, rendered, values_of
 from harness.process import run
 from packaging.utils import canonicalize_name
 
@@ -112,6 +112,14 @@ def test_a_compose_file_follows_the_specification(name: str, tmp_path: Path) -> 
     assert subprocess.run(broken, check=False, capture_output=True).returncode != 0
 
 
+@pytest.mark.parametrize("names", [COMPOSE[:1], COMPOSE])
+def test_compose_accepts_the_files(names: tuple[str, ...]) -> None:
+    files = [word for name in names for word in ("--file", name)]
+    secrets = {"MEMORYBASE_API_KEY": "a", "POSTGRES_PASSWORD": "b", "REDIS_PASSWORD": "c"}
+    printed = run(TOOLS / "docker-compose", *files, "config", "--format", "json", env=secrets)
+    assert {"api", "backup", "worker"} <= json.loads(printed)["services"].keys()
+
+
 @pytest.mark.parametrize("name", COMPOSE)
 def test_an_image_of_another_project_has_a_version(name: str) -> None:
     services = yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))["services"]
@@ -191,6 +199,21 @@ def test_an_unknown_field_would_be_found(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(yaml.safe_dump(job))
     validate = [TOOLS / "kubernetes-validate", "--strict", "-k", KUBERNETES[-1], tmp_path / "job.yaml"]
     assert subprocess.run(validate, check=False, capture_output=True).returncode != 0
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_helm_finds_nothing_in_the_chart(variant: str) -> None:
+    found = by_helm(CHART, *VARIANTS[variant])["lint"]
+    assert found["total_charts_linted"] == 1
+    assert [each["error"] for each in found["messages"]] == ["icon is recommended"]
+    assert found["errors"] == []
+
+
+def test_helm_finds_an_error_in_a_chart(tmp_path: Path) -> None:
+    broken = shutil.copytree(CHART, tmp_path / "memorybase")
+    (broken / "Chart.yaml").write_text((CHART / "Chart.yaml").read_text(encoding="utf-8").replace("0.1.0", "x.y"))
+    with pytest.raises(AssertionError, match="version"):
+        by_helm(broken, REQUIRED)
 
 
 def test_migrations_run_before_the_pods_of_an_installation_and_of_an_upgrade() -> None:
@@ -313,8 +336,6 @@ def test_the_schema_refuses_values_that_would_not_work(changes: Mapping[str, Any
 
 def test_the_chart_has_the_version_of_memorybase() -> None:
     assert chart()["version"] == chart()["appVersion"] == __version__
-    assert RENDER.exists()
-    assert (CHART / "values.schema.json").exists()
 
 
 # SBOM
