@@ -3,6 +3,8 @@
 #
 #   docker build --tag memorybase:0.1.0 .
 #   docker build --tag memorybase:0.1.0-full --target full .   with sentence-transformers and torch, for any model
+#
+# The base image has no digest yet: `python deploy/pin_images.py`, a step of a release, writes it.
 
 FROM python:3.12-slim-bookworm AS base
 RUN useradd --create-home --uid 10001 memorybase \

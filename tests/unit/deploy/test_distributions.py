@@ -99,6 +99,7 @@ def test_the_sdist_has_what_an_operator_needs_and_no_tests(built: dict[str, Path
         "SECURITY.md",
         "LICENSE",
         "constraints.txt",
+        "overrides.txt",
         "requirements-slim.txt",
         "Dockerfile",
         "docker-compose.yml",
