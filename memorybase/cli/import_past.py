@@ -44,7 +44,11 @@ class _Tally:
 
 def import_past(options: PastOptions, config: Json, connect: Callable[[], Client]) -> None:
     """Import what the options name into the flow of the hooks' configuration; connects only to store."""
-    agents = [install.find_agent(name).name for name in options.agent or ()] or list(history.places())
+    agents = options.agent or list(history.places())
+    for name in agents:
+        if name not in history.places():
+            known = ", ".join(history.places())
+            raise errors.InvalidRequest(f"--agent must be one of {known} (got {name!r})", field="agent", value=name)
     folder = options.project and options.project.expanduser()
     with report_to(options.report) as report:
         found = history.past_sessions(
