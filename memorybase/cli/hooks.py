@@ -32,7 +32,7 @@ RECALLING = {
     "each": "Memories come at a session's start and at each prompt.",
     "off": "No memories come by themselves.",
 }
-AgentArgument = Annotated[str, typer.Argument(metavar="AGENT", help="claude-code, codex, cursor or gemini.")]
+AgentArgument = Annotated[str, typer.Argument(metavar="AGENT", help="claude-code, codex, cursor, gemini or opencode.")]
 
 
 @app.command()
@@ -91,7 +91,7 @@ class PastOptions:
     agent: Annotated[
         list[str] | None,
         typer.Option(
-            help="One of claude-code, codex, copilot, cursor and gemini; may be repeated. (default: all)",
+            help="One of claude-code, codex, copilot, cursor, gemini and opencode; may be repeated. (default: all)",
             show_default=False,
         ),
     ] = None

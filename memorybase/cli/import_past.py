@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 from memorybase_client import errors as client_errors
 from memorybase_client.coding_agents import history, install
+from memorybase_client.coding_agents.cursors import with_stored_ids
 from memorybase_client.coding_agents.events import Json
 from memorybase_client.coding_agents.history import PastSession
 from memorybase_client.importers.records import Report, read_time
@@ -44,7 +45,11 @@ class _Tally:
 
 def import_past(options: PastOptions, config: Json, connect: Callable[[], Client]) -> None:
     """Import what the options name into the flow of the hooks' configuration; connects only to store."""
-    agents = [install.find_agent(name).name for name in options.agent or ()] or list(history.places())
+    agents = options.agent or list(history.places())
+    for name in agents:
+        if name not in history.places():
+            known = ", ".join(history.places())
+            raise errors.InvalidRequest(f"--agent must be one of {known} (got {name!r})", field="agent", value=name)
     folder = options.project and options.project.expanduser()
     with report_to(options.report) as report:
         found = history.past_sessions(
@@ -54,12 +59,12 @@ def import_past(options: PastOptions, config: Json, connect: Callable[[], Client
             since=_since(options.since),
         )
         tallies: dict[tuple[str, str], _Tally] = {}
-        parts = _parts(found, config, report, tallies)
         if options.dry_run or not found:
-            totals = import_parts(parts, report, None, file=options.report)
+            totals = import_parts(_parts(found, config, report, tallies), report, None, file=options.report)
         else:
             with connect() as client:
                 install.prepare_flow(client, config["flow"])
+                parts = _parts(found, config, report, tallies, client)
                 totals = import_parts(parts, report, client, file=options.report)
     if options.dry_run and tallies:
         columns = ("agent", "project", "sessions", "messages", "from", "to")
@@ -72,11 +77,18 @@ def import_past(options: PastOptions, config: Json, connect: Callable[[], Client
 
 
 def _parts(
-    sessions: Iterable[PastSession], config: Json, report: Report, tallies: dict[tuple[str, str], _Tally]
+    sessions: Iterable[PastSession],
+    config: Json,
+    report: Report,
+    tallies: dict[tuple[str, str], _Tally],
+    client: Client | None = None,
 ) -> Iterator[Part]:
     for session in sessions:
         tally = tallies.setdefault((session.agent, session.project or "unknown"), _Tally())
         messages = history.messages_of(session, config, report)
+        if client is not None and session.agent == "cursor":
+            stored = client.list_messages(flow_id=config["flow"], session_id=session.id, order="asc", size=200)
+            messages = with_stored_ids(messages, stored)
         for part in runs_of(messages, flow=config["flow"], into_one_flow=True, report=report, check=check):
             tally.add(part)
             yield part

@@ -17,10 +17,8 @@ from harness.process import run
 from harness.served import Served, serve_api
 from harness.stack import environment, memorybase
 from harness.waiting import wait_until
-from memorybase_client import Client
 from memorybase_client.coding_agents.events import FLOW
 from memorybase_client.coding_agents.history import messages_of, past_sessions
-from memorybase_client.coding_agents.install import prepare_flow
 from memorybase_client.importers.records import Report
 from model_provider import Provider, serve_provider, shown_in
 
@@ -189,10 +187,16 @@ class Opencode(Agent):
         shutil.copytree(ROOT / "skills/memory", self.home / ".config/opencode/skills/memory")
 
     def variables(self) -> dict[str, str]:
-        return {"OPENCODE_DISABLE_MODELS_FETCH": "1"}
+        # Before it loads plugins, it looks for its own package at npm: here in vain, and once.
+        npm = {"npm_config_registry": "http://127.0.0.1:9", "npm_config_fetch_retries": "0"}
+        return {"OPENCODE_DISABLE_MODELS_FETCH": "1"} | npm
 
     def ask(self, prompt: str) -> None:
         self.run("run", prompt)
+
+    def install_plugin(self) -> None:
+        """Our command has only the hooks: `prepare` does what the guide says of the tools and the skill."""
+        self.install_hooks()
 
 
 def opencode_section() -> str:
@@ -201,13 +205,13 @@ def opencode_section() -> str:
 
 # What the tests below see of each agent.
 ALL = (Codex, Copilot, Gemini, Opencode)
-IN_ONE_STEP = CAPTURED = (Codex, Copilot, Gemini)
+IN_ONE_STEP = (Codex, Copilot, Gemini)
 TABLE = {
     "In one step": IN_ONE_STEP,
-    "Capture and recall": CAPTURED,
+    "Capture and recall": ALL,
     "MCP": ALL,
     "Skill": ALL,
-    "Past sessions": CAPTURED,
+    "Past sessions": ALL,
 }
 
 
@@ -244,7 +248,7 @@ def asked_with_a_search(agent: Agent) -> list[Json]:
     return agent.provider.requests[before:]
 
 
-@with_agents(*IN_ONE_STEP)
+@with_agents(*ALL)
 def test_a_session_is_recalled_in_the_next_one(agent: Agent) -> None:
     agent.install_plugin()
     agent.ask(DECIDED)
@@ -258,20 +262,7 @@ def test_a_session_is_recalled_in_the_next_one(agent: Agent) -> None:
     agent.wait_for(4)
 
 
-@with_agents(*(each for each in ALL if each not in IN_ONE_STEP))
-def test_a_tool_of_memory_is_called(agent: Agent) -> None:
-    with Client(agent.team.url, agent.team.api.secret) as client:
-        prepare_flow(client, FLOW)
-    agent.team.api.capture(DECIDED, flow=FLOW)
-
-    before, *_, last = asked_with_a_search(agent)
-
-    assert "Looks up what was said" in json.dumps(before)  # the skill
-    assert DECIDED not in shown_in(before)
-    assert DECIDED in shown_in(last)
-
-
-@with_agents(*CAPTURED)
+@with_agents(*ALL)
 def test_past_sessions_have_the_ids_of_the_hooks(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     agent.ask(DECIDED)
     if isinstance(agent, Copilot):
@@ -283,7 +274,7 @@ def test_past_sessions_have_the_ids_of_the_hooks(agent: Agent, monkeypatch: pyte
 
     past = kept(agent, monkeypatch)
 
-    assert list(past.values()) == [DECIDED, "Done.", "The port is 7711.", "Done."]
+    assert [text.strip('"') for text in past.values()] == [DECIDED, "Done.", "The port is 7711.", "Done."]
     assert list(past.items())[2:] == list(stored(agent).items())
 
 

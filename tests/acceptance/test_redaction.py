@@ -95,7 +95,11 @@ class Sender:
         call = {"name": "sh", "arguments": json.dumps({"x": say("call")})}
         part = {"type": "text", "text": say("part")}
         messages = [
-            {"role": "user", "content": f"{NOT_A_NUMBER} {say('text')}", "metadata": {"k": say("metadata")}},
+            {
+                "role": "user",
+                "content": f"{NOT_A_NUMBER} {say('text')}",
+                "metadata": {"k": say("metadata"), say("key"): {"k": 1}},
+            },
             {"role": "user", "content": [part], "sender_name": say("sender")},
             {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function", "function": call}]},
             {"role": "tool", "content": say("result"), "tool_call_id": "1", "files": [{"url": say("file")}]},
@@ -103,7 +107,7 @@ class Sender:
         yield Way("POST", f"{flow}/runs", {"session_id": "s", "run_id": "r", "messages": messages})
         edit = {"content": say("edit"), "metadata": {"k": say("edited metadata")}, "reason": say("reason")}
         yield Way("PATCH", f"/messages/m1?flow_id={self.flow}", edit)
-        yield Way("PATCH", "/sessions", self.where | {"metadata": {"k": say("session")}})
+        yield Way("PATCH", "/sessions", self.where | {"metadata": {"k": say("session"), say("session's key"): 1}})
         chat = {"chat_id": "c", "messages": [{"role": "user", "content": say("chat")}]}
         yield Way("POST", f"{flow}/chat-memories/n/messages", chat)
 
@@ -123,13 +127,17 @@ class Sender:
 
     def used(self) -> Iterator[Way]:
         say, run = self.say, {**self.where, "run_id": "clean", "node_id": "n"}
-        outputs = {"text": say("outputs"), "context": [{"role": "user", "content": say("context of outputs")}]}
+        outputs = {
+            "text": say("outputs"),
+            say("key of outputs"): 1,
+            "context": [{"role": "user", "content": say("context of outputs")}],
+        }
         yield Way("PUT", f"/node-executions/{self.flow}-e", run | {"status": "succeeded", "outputs": outputs})
         given = {"messages": [{"role": "user", "content": say("given")}], "query": say("given query")}
         given |= {"session_id": "s", "sources": [{"kind": "history", "message_ids": []}]}
         yield Way("PUT", f"/flows/{self.flow}/runs/clean/memory/a", given)
         label = {"flow_id": self.flow, "message_id": "m1", "right": True, "query": say("label")}
-        yield Way("POST", "/labels", label | {"settings": {"k": say("label's settings")}})
+        yield Way("POST", "/labels", label | {"settings": {"k": say("label's settings"), say("key of settings"): 1}})
         found = self.call("GET", f"/standing-statements?flow_id={self.flow}&end_user_id={self.rule}")
         yield Way("PATCH", f"/standing-statements/{found['statements'][0]['id']}", {"text": say("statement")})
         yield Way("POST", "/context", run | {"token_budget": 500, "query": say("question")})
@@ -245,6 +253,6 @@ def test_a_secret_that_is_kept_is_where_messages_are_and_nowhere_else(used: Used
     places = {path.relative_to(used.stack.data).parts[0].partition("-")[0] for path in stored}
     assert places == {"memorybase.db", "chroma"}
     assert set().union(*stored.values()) == {name for name in kept.sent if not name.startswith("query of")}
-    assert kept.found_in(used.dead_letters) == {"text", "metadata"}
+    assert kept.found_in(used.dead_letters) == {"text", "metadata", "key"}
     assert all(each in used.told for each in ("dead_letter.created", "edit_message", "memorybase_secrets_total"))
     assert kept.found_in(used.told) == set()

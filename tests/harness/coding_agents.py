@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import shlex
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from urllib.parse import quote
 
 import pytest
 from memorybase_client.coding_agents import install
+from memorybase_client.coding_agents.agents import words_in_plugin
 from memorybase_client.coding_agents.install import HookConfig
 
 from harness.api import Json
@@ -63,7 +65,10 @@ class Machine:
         return done.stdout
 
     def command(self, agent: str, event: str) -> str:
-        entries = json.loads(install.find_agent(agent).settings.read_text())["hooks"][event]
+        text = install.find_agent(agent).settings.read_text()
+        if agent == "opencode":
+            return shlex.join(words_in_plugin(text))
+        entries = json.loads(text)["hooks"][event]
         (entry,) = [inner for entry in entries for inner in entry.get("hooks", [entry])]
         command: str = entry["command"]
         return command
@@ -93,7 +98,7 @@ def machine_at(home: Path) -> Iterator[Machine]:
     home.mkdir(parents=True, exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
-        for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
             patch.delenv(name, raising=False)
         machine = Machine(home)
         yield machine
@@ -338,3 +343,53 @@ class CursorDatabase:
         self._run("CREATE TABLE ItemTable (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)", path=path)
         composers = json.dumps({"allComposers": [{"composerId": session} for session in sessions]})
         self._run("INSERT INTO ItemTable VALUES ('composer.composerData', ?)", composers, path=path)
+
+
+class OpencodeDatabase:
+    """~/.local/share/opencode/opencode.db, as of 1.18, with the columns that are read."""
+
+    SESSION = (
+        "session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, time_created INTEGER, time_updated INTEGER)"
+    )
+    MESSAGE = "message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT)"
+    PART = "part (id TEXT PRIMARY KEY, message_id TEXT, data TEXT)"
+    START = 1_795_168_800_000  # 2026-11-20T10:00:00Z
+
+    def __init__(self, home: Path) -> None:
+        self.path = home / ".local/share/opencode/opencode.db"
+        self.path.parent.mkdir(parents=True)
+        self._number = 0
+        for table in (self.SESSION, self.MESSAGE, self.PART):
+            self._run(f"CREATE TABLE {table}")
+
+    def _run(self, statement: str, *values: Any) -> None:
+        with closing(sqlite3.connect(self.path)) as connection, connection:
+            connection.execute(statement, values)
+
+    def session(self, session: str, parent: str | None = None) -> None:
+        times = (self.START, self.START + 60_000)
+        self._run("INSERT INTO session VALUES (?, ?, ?, ?, ?)", session, parent, PROJECT, *times)
+
+    def message(self, session: str, role: str, *parts: Json, **fields: Any) -> str:
+        """Add a message of these parts, a second after the one before; an answer is complete unless stated."""
+        self._number += 1
+        name, at = f"msg_{self._number}", self.START + 1_000 * self._number
+        time = {"created": at} | ({"completed": at + 500} if role == "assistant" else {})
+        data = {"role": role, "time": time, **fields}
+        self._run("INSERT INTO message VALUES (?, ?, ?, ?)", name, session, at, json.dumps(data))
+        for number, part in enumerate(parts):
+            self._run("INSERT INTO part VALUES (?, ?, ?)", f"prt_{name}_{number}", name, json.dumps(part))
+        return name
+
+    def user(self, session: str, text: str) -> str:
+        model = {"providerID": "anthropic", "modelID": "claude-sonnet-4-5"}
+        return self.message(session, "user", {"type": "text", "text": text}, model=model)
+
+    def assistant(self, session: str, text: str, **fields: Any) -> str:
+        path = {"cwd": PROJECT, "root": "/"}
+        said = ({"type": "step-start"}, {"type": "text", "text": text}, {"type": "step-finish"})
+        return self.message(session, "assistant", *said, **{"modelID": "claude-sonnet-4-5", "path": path, **fields})
+
+    def complete(self, name: str) -> None:
+        time = json.dumps({"created": self.START, "completed": self.START})
+        self._run("UPDATE message SET data = json_set(data, '$.time', json(?)) WHERE id = ?", time, name)

@@ -6,7 +6,7 @@ node_memory_url. Concurrent appends of several processes are all kept (see appen
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -30,7 +30,9 @@ def objects_of(settings: Settings) -> Objects:
 
 
 class NodeObjectMemory:
-    """A node's own turns in a conversation. This object sees added turns at once, others after `flush`."""
+    """A node's own turns in a conversation. This object sees added turns at once, others after `flush`. `screen` is
+    called with a text or a list of files and its field, and returns what may be stored: without a database no rule for
+    secrets is known here."""
 
     def __init__(
         self,
@@ -42,9 +44,11 @@ class NodeObjectMemory:
         objects: Objects,
         compress: bool = False,
         prune: Prune = "turn",
+        screen: Callable[[Any, str], Any] = lambda value, _: value,
     ) -> None:
         self.model_instance = model_instance or default_counter()
         self._prune = prune
+        self._screen = screen
         self._added: list[dict[str, Any]] = []
         self._journal = Journal(objects, documents.key_of(app_id, conversation_id, node_id), compress=compress)
 
@@ -112,13 +116,14 @@ class NodeObjectMemory:
     def _message(
         self, message_id: str, parent_id: str | None, role: Owner, content: str, files: Sequence[FileRef]
     ) -> dict[str, Any]:
+        content = self._screen(content, f"{role}_content")
         record = Record(id=message_id, seq=0, role=role, content=content, files=tuple(files))
         return {
             "message_id": message_id,
             "parent_message_id": parent_id,
             "role": role,
             "content": content,
-            "files": [replace(file, belongs_to=role).to_mapping() for file in files],
+            "files": self._screen([replace(file, belongs_to=role).to_mapping() for file in files], f"{role}_files"),
             "token_count": self.model_instance.count(record),
             "token_counter": self.model_instance.name,
             "created_at": datetime.now(UTC).isoformat(),

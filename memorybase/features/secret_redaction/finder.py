@@ -9,6 +9,7 @@ import re
 import string
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from operator import is_
 from typing import Any, NamedTuple
 
 from memorybase.features.secret_redaction import names
@@ -18,6 +19,7 @@ MARK = "[redacted "  # how each placeholder begins
 PRIVATE_OPEN, PRIVATE_CLOSE = "<private>", "</private>"
 _KEY_BEGIN, _KEY_END = "-----BEGIN ", "-----END "
 _MOST_BLOCK = 32_000  # characters of the text of a private key
+_LEAST_IN_KEY = 12  # characters of a key of JSON with a secret, so that most keys are not searched
 _PLACEHOLDER = re.compile(r"\[redacted [a-z-]{1,40} [0-9a-f]{1,64}\]")
 # By a character of the literal, so that a text without that character is not searched for any of them.
 _LITERALS: dict[str, list[tuple[str, Rule]]] = {}
@@ -60,9 +62,16 @@ def _replace(value: Any, field: str, name: str, found: Found) -> Any:
         new = [_replace(item, f"{field}[{index}]", name, found) for index, item in enumerate(value)]
         return value if all(a is b for a, b in zip(new, value, strict=True)) else new
     if isinstance(value, dict):
-        pairs = {key: _replace(item, f"{field}.{key}", key, found) for key, item in value.items()}
-        return value if all(pairs[key] is item for key, item in value.items()) else pairs
+        keys = [_in_key(key, field, found) for key in value]
+        named = zip(keys, value.items(), strict=True)
+        new = [_replace(item, f"{field}.{key}", name, found) for key, (name, item) in named]
+        is_same = all(map(is_, keys, value)) and all(map(is_, new, value.values()))
+        return value if is_same else dict(zip(keys, new, strict=True))
     return value
+
+
+def _in_key(key: str, field: str, found: Found) -> str:
+    return key if len(key) < _LEAST_IN_KEY else _in_text(key, f"a key of {field}", "", found)
 
 
 def _in_text(text: str, field: str, name: str, found: Found) -> str:

@@ -116,3 +116,27 @@ def test_an_edit_shows_its_difference_and_stays_in_the_history(window: Callable[
     expect(page.locator(".changes")).to_contain_text("It was cut off.")
     expect(page.locator(".changes del")).to_have_text("shore power")
     assert reader.findings() == []
+
+
+def test_an_edit_of_a_message_that_somebody_else_changed_is_not_saved_and_not_lost(
+    window: Callable[..., Reader], memory: Any, client: Client
+) -> None:
+    reader = window()
+    page = reader.page
+    reader.open(f"/memories/{memory.id}?tab=messages")
+    page.get_by_role("link", name=TEXTS[0]).click()
+    messages = client.list_messages(memory_base_id=memory.id).page().items
+    (message,) = (each for each in messages if each.content == TEXTS[0])
+    client.edit_message(message.id, content="Berth 12 has gas.")
+    page.get_by_role("textbox", name="Text").fill("Berth 12 has water.")
+    page.get_by_role("textbox", name="Reason").fill("It was cut off.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert")).to_contain_text("Somebody else changed this message while you edited it")
+    expect(page.get_by_role("textbox", name="Text")).to_have_value("Berth 12 has water.")
+    expect(page.locator("#difference del")).to_have_text("gas")
+    assert client.get_message(message.id).content == "Berth 12 has gas."
+    assert reader.findings() == []
+    reader.console.clear()  # the browser reports the status
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("link", name="Berth 12 has water.")).to_be_visible()
+    assert client.get_message(message.id).content == "Berth 12 has water."

@@ -126,7 +126,7 @@ def forms(has: Things) -> list[Form]:
         Form("/memories/{memory_id}/map", {}),
         Form(
             "/message",
-            {"message": has.message, "text": f"{has.name} edited", "reason": "why"},
+            {"message": has.message, "version": "1", "text": f"{has.name} edited", "reason": "why"},
             texts=("text", "reason"),
         ),
         Form("/message/difference", {"message": has.message, "text": "else"}, reads=True),

@@ -237,7 +237,7 @@ def test_places_of_the_oldest_transcripts_are_forgotten(tmp_path: Path, monkeypa
     for number in range(5):
         write_json(str(folder / f"{9 - number}.json"), {"number": number})
         os.utime(folder / f"{9 - number}.json", (number, number))
-    capture.Capture({"state_dir": str(tmp_path)}, {"agent": "codex", "transcript": "new"})
+    capture.Capture({"state_dir": str(tmp_path)}, {"agent": "codex", "transcript": "new", "session": "s"})
 
     assert sorted(read_json(str(path))["number"] for path in folder.iterdir()) == [3, 4]
 

@@ -16,10 +16,13 @@ from harness.coding_agents import (
     CursorDatabase,
     Machine,
     OldCodexTranscript,
+    OpencodeDatabase,
     machine_at,
 )
 from memorybase_client.coding_agents import history
 from memorybase_client.coding_agents.events import digest
+from memorybase_client.coding_agents.opencode import messages_after
+from memorybase_client.coding_agents.transcripts import opencode_entries
 from memorybase_client.importers.records import Found, Report
 
 
@@ -210,3 +213,72 @@ def test_sessions_are_chosen_by_folder_and_time_and_come_oldest_first(machine: M
     ]
     assert {each.session_id for each in read(since=since)} == {"a-late", "c-other"}
     assert {each.session_id for each in read(folders=folders, since=since)} == {"a-late"}
+
+
+def test_a_session_of_opencode_keeps_what_was_typed_and_answered(machine: Machine) -> None:
+    database = OpencodeDatabase(machine.home)
+    database.session("ses_1")
+    database.session("ses_2", parent="ses_1")
+    database.user("ses_2", "Look for it")
+    added = ({"synthetic": True}, {"ignored": True})
+    typed = [{"type": "text", "text": text} for text in ("Which port?", "And which host?")]
+    database.message("ses_1", "user", *typed, *({"type": "text", "text": "Added"} | mark for mark in added))
+    state = {"status": "completed", "input": {"path": "a"}, "output": "PORT=1"}
+    database.message("ses_1", "assistant", {"type": "tool", "tool": "read", "callID": "c-1", "state": state})
+    database.assistant("ses_1", "Port 1 of localhost.")
+    database.message("ses_1", "user", {"type": "compaction"})
+    database.assistant("ses_1", "They talked of ports.", summary=True)
+    database.message("ses_1", "user", {"type": "text", "text": "Continue", "synthetic": True})
+    database.message("ses_1", "assistant", {"type": "reasoning", "text": "Hm."})
+    database.assistant("ses_1", "Not yet sai", time={"created": database.START})
+    report = Report()
+    found = read(report)
+
+    texts = [("ses_1", "user", "Which port?\n\nAnd which host?"), ("ses_1", "assistant", "Port 1 of localhost.")]
+    assert said(found) == texts
+    assert [each.message["id"] for each in found] == ["opencode:ses_1:msg_2", "opencode:ses_1:msg_4"]
+    assert [each.run_id for each in found] == ["opencode:ses_1:msg_2"] * 2
+    assert found[1].message["timestamp"] == "2026-11-20T10:00:04.000Z"
+    about = {"agent": "opencode", "cwd": PROJECT, "project": PROJECT, "model": "claude-sonnet-4-5", "tools": ["read"]}
+    assert found[1].message["metadata"] == about
+    assert reasons(report) == {
+        "sessions of subagents",
+        "tool calls and results, unless --tools",
+        "messages without text",
+    }
+    call, result = (each.message for each in read(tools=True)[1:3])
+    assert call["tool_calls"][0]["function"] == {"name": "read", "arguments": '{"path": "a"}'}
+    assert (result["tool_call_id"], result["content"]) == ("c-1", "PORT=1")
+
+
+def test_an_answer_of_opencode_counts_once_it_is_complete_or_given_up(machine: Machine) -> None:
+    database = OpencodeDatabase(machine.home)
+    database.session("ses_1")
+    database.user("ses_1", "One")
+    unfinished = {"time": {"created": database.START}}
+    given_up = database.assistant("ses_1", "A begi", **unfinished)
+    place = None
+
+    def texts() -> list[str]:
+        nonlocal place
+        found = list(messages_after(str(database.path), "ses_1", place))
+        place = found[-1][0] if found else place
+        return [entry["text"] for _, message in found for entry in opencode_entries(message, {})]
+
+    assert texts() == ["One"]
+    database.user("ses_1", "Two")
+    answer = database.assistant("ses_1", "An answer", **unfinished)
+    assert texts() == ["A begi", "Two"]
+    database.complete(answer)
+    assert texts() == ["An answer"]
+    database.complete(given_up)
+    assert texts() == []
+
+
+def test_a_database_of_opencode_that_cannot_be_read_is_named(machine: Machine) -> None:
+    database = OpencodeDatabase(machine.home)
+    database.path.write_bytes(b"SQLite format 3" + bytes(200))
+    report = Report()
+
+    assert read(report) == []
+    assert any(str(database.path) in reason for kind, reason in report.counts if kind == "lost")

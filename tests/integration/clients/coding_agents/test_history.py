@@ -176,6 +176,27 @@ def test_a_session_of_cursor_is_one_whether_captured_or_imported(machine: Machin
     assert messages(served) == captured
 
 
+def test_a_turn_that_cursor_names_otherwise_later_is_stored_once(machine: Machine, served: Served) -> None:
+    machine.install("cursor", served.url, served.api.secret)
+    bubbles: list[dict[str, Any]] = []
+    for turn, prompt in (("g-1", "Go on"), ("g-2", "Go on")):
+        machine.run("cursor", "beforeSubmitPrompt", **cursor_fields("c-1", turn), prompt=prompt)
+        machine.run("cursor", "afterAgentResponse", **cursor_fields("c-1", turn), text=f"Done: {turn}")
+        machine.settle()
+        bubbles += [{"type": 1, "text": prompt}, {"type": 2, "text": f"Done: {turn}"}]
+    captured = messages(served)
+    database = CursorDatabase(machine.home)
+    database.session("c-1", [*bubbles, {"type": 1, "text": "Thanks"}])  # whose turns have no names yet
+    run("--agent", "cursor")
+    imported = messages(served)
+    database.session("c-1", [*bubbles, {"type": 1, "text": "Thanks", "requestId": "r-3"}])
+    run("--agent", "cursor")
+
+    assert imported[:4] == captured
+    assert [each["content"] for each in imported[4:]] == ["Thanks"]
+    assert messages(served) == imported
+
+
 def test_a_dry_run_counts_by_project_and_stores_nothing(machine: Machine, served: Served) -> None:
     talk(ClaudeTranscript.of(machine.home, "s-1"), "One", "Two")
     CursorDatabase(machine.home).session("c-1", [{"type": 1, "requestId": "g", "text": "Hi"}])
@@ -209,7 +230,7 @@ def test_options_of_the_command_precede_the_hooks_configuration(machine: Machine
 @pytest.mark.usefixtures("machine")
 def test_wrong_options_say_what_is_allowed() -> None:
     for words, text in (
-        (("--agent", "vim"), "The agent must be one of claude-code, codex, cursor"),
+        (("--agent", "vim"), "--agent must be one of claude-code, codex, copilot, gemini, cursor, opencode"),
         (("--since", "soon"), "--since must be a day like 2026-05-31, or an age like 90d"),
     ):
         with pytest.raises(Exception, match=text):

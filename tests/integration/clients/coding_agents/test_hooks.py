@@ -21,6 +21,7 @@ from harness.coding_agents import (
     ClaudeTranscript,
     CodexTranscript,
     Machine,
+    OpencodeDatabase,
     cursor_fields,
     shared_fields,
 )
@@ -196,6 +197,46 @@ def test_cursor_is_captured_from_what_its_events_say(machine: Machine, served: S
     texts = [("user", "Rename it"), ("assistant", "Looking."), ("assistant", "Renamed."), ("user", "Thanks")]
     assert stored(served, "c-1") == texts
     assert messages(served, "c-1")[1]["metadata"]["model"] == "gpt-5.5-medium"
+
+
+def test_opencode_is_captured_from_its_database(machine: Machine, served: Served) -> None:
+    machine.install("opencode", served.url, served.api.secret)
+    database = OpencodeDatabase(machine.home)
+    for session in ("ses_1", "ses_2"):
+        database.session(session)
+        database.user(session, f"What is {session}?")
+        database.assistant(session, f"The session {session}.")
+    database.session("ses_3", parent="ses_1")
+    database.user("ses_3", "Look for it")
+    machine.configure(url=f"http://127.0.0.1:{closed_port()}")
+    for session in ("ses_1", "ses_2", "ses_1", "ses_3"):
+        assert machine.run("opencode", "Stop", session_id=session, cwd=PROJECT) == ""
+    machine.join()
+    machine.configure(url=served.url)
+    database.user("ses_2", "Thanks")
+    machine.run("opencode", "Stop", session_id="ses_2", cwd=PROJECT)
+    machine.settle()
+
+    texts = {name: [("user", f"What is {name}?"), ("assistant", f"The session {name}.")] for name in ("ses_1", "ses_2")}
+    assert stored(served, "ses_1") == texts["ses_1"]
+    assert stored(served, "ses_2") == [*texts["ses_2"], ("user", "Thanks")]
+    assert stored(served, "ses_3") == []
+
+
+def test_opencode_recalls_at_the_first_prompt_of_a_session_and_not_of_a_resumed_one(
+    machine: Machine, served: Served
+) -> None:
+    known = {"role": "user", "content": "The staging port is 6543", "metadata": {"project": PROJECT}}
+    served.api.post(f"/flows/{FLOW}/runs", {"session_id": "s-old", "messages": [known]}, expect=201)
+    machine.install("opencode", served.url, served.api.secret)
+    now = {"session_id": "ses_1", "cwd": PROJECT}
+    start, prompt = {"source": "startup"}, {"prompt": "staging port"}
+    printed = [
+        machine.run("opencode", "UserPromptSubmit" if "prompt" in event else "SessionStart", **now, **event)
+        for event in (prompt, prompt, start, {"source": "compact"}, prompt)
+    ]
+
+    assert [HEADING in text and "6543" in text for text in printed] == [True, False, False, True, True]
 
 
 def test_hooks_of_claude_code_do_nothing_inside_cursor_or_a_subagent(machine: Machine, served: Served) -> None:

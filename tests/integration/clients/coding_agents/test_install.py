@@ -13,7 +13,7 @@ from harness.served import Served
 from harness.waiting import wait_until
 from memorybase_client import errors as client_errors
 from memorybase_client.coding_agents import install
-from memorybase_client.coding_agents.agents import SCRIPT
+from memorybase_client.coding_agents.agents import SCRIPT, words_in_plugin
 from memorybase_client.coding_agents.events import FLOW
 from memorybase_client.coding_agents.install import HookConfig
 from typer.testing import CliRunner, Result
@@ -92,6 +92,32 @@ def test_hooks_of_others_stay_and_uninstalling_restores_the_file(name: str) -> N
     assert install.uninstall(install.find_agent(name))
     assert path.read_text() == others(name)
     assert path.stat().st_mode & 0o777 == 0o644
+
+
+def test_the_plugin_of_opencode_runs_the_hook_and_is_removed_whole() -> None:
+    opencode = install.find_agent("opencode")
+    install.install(opencode, CONFIG)
+    written = opencode.settings.read_text()
+    install.install(opencode, CONFIG)
+
+    assert words_in_plugin(written)[3:] == [str(SCRIPT), "--config", str(install.config_file()), "opencode"]
+    assert "secret" not in written
+    assert opencode.settings.read_text() == written
+    assert install.uninstall(opencode)
+    assert not opencode.settings.exists()
+    assert not install.uninstall(opencode)
+
+
+def test_another_plugin_of_that_name_is_not_replaced() -> None:
+    opencode = install.find_agent("opencode")
+    opencode.settings.parent.mkdir(parents=True)
+    opencode.settings.write_text("export const Mine = async () => ({})\n")
+
+    with pytest.raises(client_errors.InvalidRequest, match="is not the plugin of memorybase"):
+        install.install(opencode, CONFIG)
+    assert not install.config_file().exists()
+    assert not install.uninstall(opencode)
+    assert opencode.settings.exists()
 
 
 def test_uninstalling_restores_the_line_ends_of_windows() -> None:

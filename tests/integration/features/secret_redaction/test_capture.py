@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
+from uuid import UUID
 
 import pytest
 from harness.api import Api
 from harness.secret_texts import OTHER, TEXT, TOKEN, everything, mark, post
+
+from memorybase.core.screening import screen
+from memorybase.features.dify.node_objects import NodeObjectMemory, objects_of
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "sh", "arguments": json.dumps({"cmd": f"T={TOKEN}"})}}
 
@@ -182,3 +187,18 @@ def test_what_another_user_does_with_secrets_is_not_told(api: Api) -> None:
     flow_id = api.get("/flows/support")["id"]
     body = {"session_id": "s", "messages": [{"role": "user", "content": TEXT}]}
     assert api.of_new_user().post(f"/flows/{flow_id}/runs", body, expect=404)["error"]["code"] == "not_found"
+
+
+def test_node_memory_in_objects_is_redacted_by_the_flow_that_is_stated(api: Api) -> None:
+    services, flow_id = api.services, UUID(api.get(f"/flows/{api.flow()}")["id"])
+    allowed = partial(screen, services, api.world.user_id, flow_id)
+    for node, options in {"plain": {}, "screened": {"screen": allowed}}.items():
+        memory = NodeObjectMemory("a", "c", node, objects=objects_of(services.settings), **options)
+        memory.add_messages("m1", None, TEXT, [{"url": f"https://x.dev/{TOKEN}", "type": "image"}], f"It is {TOKEN}.")
+        memory.flush()
+    folder = services.settings.data_dir / "node_memory" / "a" / "c"
+    written = {node: (folder / f"{node}.json").read_text() for node in ("plain", "screened")}
+
+    assert written["plain"].count(TOKEN) == 3
+    assert TOKEN not in written["screened"]
+    assert written["screened"].count(mark(api)) == 3

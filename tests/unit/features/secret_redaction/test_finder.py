@@ -78,6 +78,23 @@ def test_json_is_searched_by_its_names_and_keeps_its_form() -> None:
     assert redacted(new) is new  # a placeholder is no secret
 
 
+def test_keys_of_json_are_searched_and_no_place_names_them() -> None:
+    value = {"by_token": {TOKEN: {"uses": 3, "password": "hunter22"}}, "an ordinary name": 1}
+    places: list[str] = []
+
+    def found(kind: str, secret: str, field: str, _: int) -> str:
+        places.append(field)
+        return placeholder(KEY, kind, secret)
+
+    new = finder.replace(value, "metadata", found)
+
+    mark = placeholder(KEY, "github-token", TOKEN)
+    inside = {"uses": 3, "password": placeholder(KEY, "password", "hunter22")}
+    assert new == {"by_token": {mark: inside}, "an ordinary name": 1}
+    assert places == ["a key of metadata.by_token", f"metadata.by_token.{mark}.password"]
+    assert redacted(new) is new
+
+
 def test_equal_secrets_have_equal_placeholders_and_others_have_not() -> None:
     first, again, other = (redacted(f"password: {each}") for each in ("hunter22", "hunter22", "hunter23"))
 

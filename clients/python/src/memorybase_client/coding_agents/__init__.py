@@ -20,6 +20,7 @@ recall       memories for a session's start or a prompt
 given        what was recalled, kept until the run is known that it belongs to; sessions whose first prompt was seen
 capture      new messages of a transcript, posted
 transcripts  lines of the agents' transcripts as messages
+opencode     sessions in opencode's database; opencode.js is the plugin that runs the hook
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -41,6 +42,7 @@ class Agent:
     grouped   a hook stands in a group with its matcher, as in Claude Code; else directly below its event
     fields    what the settings file must have besides the hooks
     note      what the user has to do after the installation
+    plugin    the file of this package that is installed instead of settings, and runs the hooks
     """
 
     name: str
@@ -51,11 +53,19 @@ class Agent:
     note: str
     bash: bool = False
     second: int = 1
+    plugin: str = ""
+
+    def words(self, config: PurePath) -> list[str]:
+        """The program and its arguments that run a hook."""
+        return [sys.executable, "-I", "-S", str(SCRIPT), "--config", str(config), self.name]
+
+    def plugin_text(self, config: PurePath) -> str:
+        text = SCRIPT.with_name(self.plugin).read_text(encoding="utf-8")
+        return text.replace("COMMAND = []", f"COMMAND = {json.dumps(self.words(config))}")
 
     def entry(self, hook: Hook, config: PurePath) -> Json:
         """The entry of a hook in the settings."""
-        words = [sys.executable, "-I", "-S", str(SCRIPT), "--config", str(config), self.name]
-        command: Json = {"command": self.command(words), "timeout": hook.timeout * self.second}
+        command: Json = {"command": self.command(self.words(config)), "timeout": hook.timeout * self.second}
         if not self.grouped:
             return command
         group: Json = {} if hook.matcher is None else {"matcher": hook.matcher}
@@ -75,6 +85,13 @@ def _quoted(word: str, *, bash: bool) -> str:
     if PLAIN.fullmatch(word):
         return word
     return shlex.quote(word) if bash else "'" + word.replace("'", "''") + "'"
+
+
+def words_in_plugin(text: str) -> list[str]:
+    """The words of the command in a plugin of ours; empty for another text."""
+    found = re.search(r"^const COMMAND = (\[.*\]);$", text, re.MULTILINE)
+    words: list[str] = json.loads(found[1]) if found else []
+    return words if OURS.search(" ".join(words)) else []
 
 
 def words_of(command: str) -> list[str]:
@@ -134,6 +151,15 @@ def agents() -> dict[str, Agent]:
             False,
             {"version": 1},
             "Cursor reloads the file by itself. It recalls at the start of a session only.",
+        ),
+        Agent(
+            "opencode",
+            user_directory("XDG_CONFIG_HOME", home / ".config") / "opencode" / "plugins" / "memorybase.js",
+            tuple(map(Hook, ("SessionStart", "UserPromptSubmit", "Stop"))),
+            False,
+            {},
+            "It takes effect in the next session.",
+            plugin="opencode.js",
         ),
     )
     return {agent.name: agent for agent in every}

@@ -59,7 +59,7 @@ class Capture:
 
     def __init__(self, config: Json, event: Json) -> None:
         self.config, self.event, self.stored = config, event, 0
-        name = digest(f"{event['agent']} {event['transcript']}")[:32]
+        name = digest(f"{event['agent']} {event['transcript']} {event['session']}")[:32]
         self._state_file = os.path.join(config["state_dir"], "transcripts", f"{name}.json")
         self._state = read_json(self._state_file) or _first_place(os.path.dirname(self._state_file))
         self._saved = self._state.get("offset")
@@ -71,19 +71,16 @@ class Capture:
     def read(self, until: float) -> None:
         """Capture to the end of the file, or until the time is over."""
         state = self._state
-        with open(self.event["transcript"], "rb") as file:
-            start = state.get("offset", 0)
-            file.seek(start if start <= os.fstat(file.fileno()).st_size else 0)
-            for line in lines(file):
-                if time.monotonic() > until:
-                    raise Away("the transcript was not read to its end in time; the next event continues")
-                for entry in self._entries(line, state.setdefault("context", {})):
-                    self._take(entry)
-                state["offset"] = file.tell()
-                chars = sum(len(message["content"] or "") for message in self._messages)
-                if len(self._messages) >= BATCH_MESSAGES or chars > BATCH_CHARS:
-                    self._flush()
-            self._flush()
+        for place, line in _lines_after(self.event, state.get("offset")):
+            if time.monotonic() > until:
+                raise Away("the transcript was not read to its end in time; the next event continues")
+            for entry in self._entries(line, state.setdefault("context", {})):
+                self._take(entry)
+            state["offset"] = place
+            chars = sum(len(message["content"] or "") for message in self._messages)
+            if len(self._messages) >= BATCH_MESSAGES or chars > BATCH_CHARS:
+                self._flush()
+        self._flush()
         for run, each in self._given:
             with contextlib.suppress(Exception):  # a record is worth no repetition of what is captured
                 record_given(self.config, identity(self.event, run), each)
@@ -112,6 +109,20 @@ def _first_place(folder: str) -> Json:
     """The place in a new transcript: its beginning. Forgets the oldest places if there are too many."""
     forget_oldest(folder, MAX_PLACES)
     return {}
+
+
+def _lines_after(event: Json, place: Any) -> Iterator[tuple[Any, Json]]:
+    """The lines of a transcript, or the messages of a database, after a place, each with the place where it ends."""
+    if event["agent"] == "opencode":
+        from memorybase_client.coding_agents.opencode import messages_after
+
+        yield from messages_after(event["transcript"], event["session"], place)
+        return
+    with open(event["transcript"], "rb") as file:
+        start = place or 0
+        file.seek(start if start <= os.fstat(file.fileno()).st_size else 0)
+        for line in lines(file):
+            yield file.tell(), line
 
 
 def lines(file: BinaryIO) -> Iterator[Json]:

@@ -13,17 +13,21 @@ import json
 import os
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from memorybase_client.coding_agents.agents import user_directory
 from memorybase_client.coding_agents.events import MAX_TEXT, Json, as_text, digest
 from memorybase_client.coding_agents.history import PastSession, lose_file, moment
-from memorybase_client.importers.records import Report, as_list, as_object
+from memorybase_client.importers.records import Found, Report, as_list, as_object
+
+if TYPE_CHECKING:
+    from memorybase_client.models import MessageView
 
 MIN_EPOCH_MS = 1_000_000_000_000  # smaller numbers are durations
 
@@ -56,6 +60,29 @@ def cursor_sessions(database: Path, report: Report) -> Iterator[PastSession]:
                     report.skip(f"{database} {key}", "sessions without a message")
     except (sqlite3.Error, OSError) as error:
         lose_file(report, database, error)
+
+
+def with_stored_ids(found: Iterable[Found], stored: Iterable[MessageView]) -> Iterator[Found]:
+    """The messages of a session, with the id and the run of a stored one that says the same: a turn may have another
+    name in Cursor's database than its hooks had, or another one than at the last import."""
+    entries = list(found)
+    ids = {each.message["id"] for each in entries}
+    others: dict[tuple[str, Any], list[str]] = {}
+    for message in stored:
+        if message.external_id in ids:
+            ids.remove(message.external_id)  # what is left is not stored under its own id
+        elif message.external_id:
+            others.setdefault((message.role, message.content), []).append(message.external_id)
+    for each in entries:
+        same = others.get((each.message["role"], each.message["content"]))
+        if same and each.message["id"] in ids:
+            name = same.pop(0)
+            run = name.rpartition(":")[0]  # of an id that was hashed, as it was too long, the run is not known
+            yield replace(
+                each, message={**each.message, "id": name}, run_id=run if run.count(":") == 2 else each.run_id
+            )
+        else:
+            yield each
 
 
 def _session(database: Path, name: str, composer: Json, folders: dict[str, str]) -> PastSession:

@@ -8,13 +8,16 @@ Codex        rollouts of 0.46 to 0.171, and those of 2025 without payloads: ~/.c
 Copilot CLI  events of 1.0.102: ~/.copilot/session-state/<session>/events.jsonl
 Gemini CLI   chats of 0.61: ~/.gemini/tmp/<project>/chats/session-*.jsonl
 Cursor       its database: see cursors.py
+opencode     its database of 1.18: see opencode.py
 """
 
 from __future__ import annotations
 
 import os
 import re
+import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -24,6 +27,7 @@ from typing import Any
 from memorybase_client.coding_agents.agents import user_directory
 from memorybase_client.coding_agents.capture import identity, is_left_out, lines, message_in_run, object_in, raw_lines
 from memorybase_client.coding_agents.events import Json, as_text, digest, project_of
+from memorybase_client.coding_agents.opencode import database_file, messages_after, open_database
 from memorybase_client.coding_agents.transcripts import READERS, typed
 from memorybase_client.errors import InvalidRequest
 from memorybase_client.importers.records import Found, Report, as_object, read_time
@@ -71,7 +75,7 @@ class PastSession:
 
 def places() -> Places:
     """Where each agent of this user keeps its sessions."""
-    from memorybase_client.coding_agents.cursors import database_file
+    from memorybase_client.coding_agents import cursors
 
     codex = user_directory("CODEX_HOME", Path.home() / ".codex")
     return {
@@ -79,7 +83,8 @@ def places() -> Places:
         "codex": (codex / "sessions", codex / "archived_sessions"),
         "copilot": (user_directory("COPILOT_HOME", Path.home() / ".copilot") / "session-state",),
         "gemini": (Path.home() / ".gemini" / "tmp",),
-        "cursor": (database_file(),),
+        "cursor": (cursors.database_file(),),
+        "opencode": (Path(database_file()),),
     }
 
 
@@ -182,11 +187,55 @@ def _gemini_sessions(folder: Path, report: Report) -> Iterator[PastSession]:
         yield _session("gemini", path, head, as_text(about.get("sessionId")) or path.stem, cwd)
 
 
+def _opencode_sessions(database: Path, report: Report) -> Iterator[PastSession]:
+    query = "SELECT id, parent_id, directory, time_created, time_updated FROM session ORDER BY time_created, id"
+    if not database.exists():
+        return
+    try:
+        with closing(open_database(str(database))) as connection:
+            for row in connection.execute(query):
+                if row["parent_id"]:
+                    report.skip(f"{database} {row['id']}", "sessions of subagents")
+                else:
+                    yield _opencode_session(database, row)
+    except (sqlite3.Error, OSError) as error:
+        lose_file(report, database, error)
+
+
+def _opencode_session(database: Path, row: sqlite3.Row) -> PastSession:
+    name = row["id"]
+
+    def entries(report: Report) -> Iterator[tuple[str, Json]]:
+        try:
+            for _, message in messages_after(str(database), name, None):
+                where = f"{database} {name} {message['id']}"
+                found = list(READERS["opencode"](message, {}))
+                if not found:
+                    report.skip(where, "messages without text")
+                yield from ((where, entry) for entry in found)
+        except sqlite3.Error as error:
+            lose_file(report, database, error)
+
+    first, last = (datetime.fromtimestamp(row[name] / 1_000, UTC) for name in ("time_created", "time_updated"))
+    return PastSession(
+        agent="opencode",
+        id=name,
+        source=str(database),
+        cwd=row["directory"],
+        branch="",
+        model="",
+        first=first,
+        last=last,
+        entries=entries,
+    )
+
+
 _READ = {
     "claude-code": _claude_sessions,
     "codex": _codex_sessions,
     "copilot": _copilot_sessions,
     "gemini": _gemini_sessions,
+    "opencode": _opencode_sessions,
 }
 
 

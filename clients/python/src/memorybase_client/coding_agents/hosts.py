@@ -58,6 +58,8 @@ def _prompt(config: Json, event: Json) -> str:
 def _context(event: Json, text: str) -> str:
     if not text:
         return ""
+    if event["agent"] == "opencode":
+        return text
     output = {"hookEventName": event["name"], "additionalContext": text}
     return json.dumps({"additionalContext": text} if event["agent"] == "copilot" else {"hookSpecificOutput": output})
 
@@ -68,6 +70,24 @@ def _transcript(config: Json, event: Json) -> str:
         spool.spool(config, entry_of(event, said=said))
         spool.start_drain(config)
     return ""
+
+
+# opencode: its plugin runs the hooks, and its database has every message.
+
+
+def _opencode_start(config: Json, event: Json) -> str:
+    """Before the first prompt that this process of opencode sees of a session, which may be a resumed one."""
+    from memorybase_client.coding_agents.given import has_prompted
+
+    if event.get("source") == "startup" and has_prompted(config, event):
+        return ""
+    return _start(config, event)
+
+
+def _opencode_end(config: Json, event: Json) -> str:
+    from memorybase_client.coding_agents.opencode import database_file
+
+    return _transcript(config, {**event, "transcript_path": database_file()})
 
 
 # Cursor: its events have the texts; its transcript has no ids.
@@ -128,6 +148,7 @@ _CURSOR: Events = {
     "stop": _cursor_end,
     "sessionEnd": _cursor_end,
 }
+_OPENCODE: Events = {"SessionStart": _opencode_start, "UserPromptSubmit": _prompt, "Stop": _opencode_end}
 RECALLING = ("SessionStart", "UserPromptSubmit", "BeforeAgent", "sessionStart")  # the agent waits for what they print
 HOSTS = {
     "claude-code": _TRANSCRIBED,
@@ -135,4 +156,5 @@ HOSTS = {
     "copilot": _TRANSCRIBED,
     "gemini": _GEMINI,
     "cursor": _CURSOR,
+    "opencode": _OPENCODE,
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import stat
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -12,12 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memorybase_client import errors, local_stack
-from memorybase_client.coding_agents.agents import Agent, agents, user_directory, words_of
+from memorybase_client.coding_agents.agents import Agent, agents, user_directory, words_in_plugin, words_of
 from memorybase_client.coding_agents.events import FLOW, Json
 from memorybase_client.coding_agents.hosts import DEFAULT_RECALL, recall_mode
 from memorybase_client.coding_agents.settings import (
     as_text,
-    has_hooks,
     our_entries,
     read_settings,
     with_hooks,
@@ -79,8 +77,8 @@ def prepare_flow(client: Client, flow: str) -> None:
 
 def install(agent: Agent, config: HookConfig) -> Path:
     """Write the configuration, and our entries into the agent's settings; returns the settings' path."""
-    settings = read_settings(agent.settings)  # first: a file that is refused leaves everything as it was
-    if not has_hooks(settings):
+    changed = _with_hooks(agent)  # first: a file that is refused leaves everything as it was
+    if not _commands(agent):
         _keep_original(agent)
     state = state_directory()
     (state / "spool").mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -88,19 +86,44 @@ def install(agent: Agent, config: HookConfig) -> Path:
         file.resolve().parent.mkdir(parents=True, exist_ok=True)
     kept = {name: value for name, value in stored_config().items() if name in ("deadline_seconds", "min_score")}
     write_private(config_file(), as_text({**asdict(config), **kept, "state_dir": str(state)}))
-    changed = with_hooks(settings, agent, config_file())
-    if changed != settings:
-        write_private(agent.settings, as_text(changed), mode=_mode(agent.settings))
+    if changed:
+        write_private(agent.settings, changed, mode=_mode(agent.settings))
     return agent.settings
+
+
+def _with_hooks(agent: Agent) -> str:
+    """The settings' text with our entries; empty if it has them. Raises InvalidRequest for what must stay as it is."""
+    if not agent.plugin:
+        settings = read_settings(agent.settings)
+        changed = with_hooks(settings, agent, config_file())
+        return "" if changed == settings else as_text(changed)
+    if agent.settings.exists() and not _commands(agent):
+        raise errors.InvalidRequest(
+            f"{agent.settings} is not the plugin of memorybase. It was not changed. Move it away"
+        )
+    return agent.plugin_text(config_file())
+
+
+def _commands(agent: Agent) -> list[list[str]]:
+    """The words of our commands in the agent's settings. Raises InvalidRequest for settings that cannot be read."""
+    if agent.plugin:
+        try:
+            words = words_in_plugin(agent.settings.read_text(encoding="utf-8", errors="replace"))
+        except OSError:
+            return []
+        return [words] if words else []
+    return [words_of(entry["command"]) for entry in our_entries(read_settings(agent.settings) or {})]
 
 
 def uninstall(agent: Agent) -> bool:
     """Remove our entries from the agent's settings, and return whether there were any. A file equal to the one before
     the installation gets its old text back, and one that the installation created is deleted."""
-    settings = read_settings(agent.settings)
-    if settings is None or not has_hooks(settings):
+    if not _commands(agent):
         return False
-    left = without_hooks(settings)
+    if agent.plugin:
+        agent.settings.unlink()
+        return True
+    left = without_hooks(read_settings(agent.settings) or {})
     original = _original(agent)
     before = read_settings(original) if original.exists() else None
     if before is not None and before == left:
@@ -121,7 +144,7 @@ def forget_configuration() -> None:
 
 def _may_have_hooks(agent: Agent) -> bool:
     try:
-        return has_hooks(read_settings(agent.settings))
+        return bool(_commands(agent))
     except errors.InvalidRequest:
         return True
 
@@ -142,10 +165,10 @@ def _mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
 
 
-def _readable(agent: Agent) -> Json | None:
+def _readable(agent: Agent) -> list[list[str]]:
     with suppress(errors.InvalidRequest):
-        return read_settings(agent.settings)
-    return None
+        return _commands(agent)
+    return []
 
 
 # What `memorybase doctor` says
@@ -161,31 +184,24 @@ class MachineStatus:
 
 def machine_status() -> MachineStatus:
     """Which agents have hooks, when each captured last from this machine, and what is wrong."""
-    installed = [agent.name for agent in agents().values() if has_hooks(_readable(agent))]
+    commands = {agent.name: found for agent in agents().values() if (found := _readable(agent))}
     lines, problems = [], []
     recalling = f"recall {recall_mode(stored_config().get('recall'))}"
     known = {
         name: each for name, each in _object_in(state_directory() / "status.json").items() if isinstance(each, dict)
     }
-    for name in installed:
+    for name, found in commands.items():
         status = known.get(name, {})
         at = status.get("captured_at")
         captured = f"last capture from this machine {_ago(at)}" if at else "no capture yet"
         lines.append(f"{name}: {captured}, {recalling}")
         if status.get("error"):
             problems.append(f"{name}: {status['error']}, {_ago(status.get('error_at'))}")
-        if any(not Path(word).exists() for word in _paths(_readable(agents()[name]) or {})):
+        if any(not Path(word).exists() for words in found for word in (words[0], words[3])):  # Python, and the script
             problems.append(f"{name}: its hooks name files of an installation that is gone")
-    if installed and not stored_config():
+    if commands and not stored_config():
         problems.append(f"{config_file()} is missing or damaged, so the hooks do nothing")
     return MachineStatus(lines, problems)
-
-
-def _paths(settings: Json) -> Iterator[str]:
-    """The Python and the script that our entries name."""
-    for entry in our_entries(settings):
-        words = words_of(entry["command"])
-        yield from (words[0], words[3])
 
 
 def _object_in(path: Path) -> Json:

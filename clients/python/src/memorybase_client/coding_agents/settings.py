@@ -93,9 +93,5 @@ def our_entries(settings: Json) -> Iterator[Json]:
             yield from (each for each in commands if isinstance(each, dict) and is_ours(each))
 
 
-def has_hooks(settings: Json | None) -> bool:
-    return settings is not None and without_hooks(settings) != settings
-
-
 def as_text(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

@@ -83,11 +83,12 @@ def _groups(config: Json) -> list[list[tuple[str, Json]]]:
     """The events with their files, those of one transcript together. What is none is removed."""
     from memorybase_client.coding_agents.transcripts import READERS
 
-    groups: dict[str, list[tuple[str, Json]]] = {}
+    groups: dict[tuple[str, str], list[tuple[str, Json]]] = {}
     for path in waiting(config):
         event = read_json(path)
         if event.get("agent") in READERS or event.get("text"):
-            groups.setdefault(as_text(event.get("transcript")) if "said" in event else path, []).append((path, event))
+            transcript = as_text(event.get("transcript")) if "said" in event else path
+            groups.setdefault((transcript, as_text(event.get("session"))), []).append((path, event))
         else:
             remove(path)
     return list(groups.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -133,9 +134,44 @@ def gemini_entries(line: Json, _: Json) -> Iterator[Json]:
             yield {**call, "id": f"{name}:{call['call']}:result", "text": result}
 
 
+def opencode_entries(message: Json, _: Json) -> Iterator[Json]:
+    """opencode: {id, role, time, parts} a message. Summaries of a compaction are skipped, and parts that opencode added
+    to a prompt."""
+    role, name, parts = as_text(message.get("role")), message["id"], message["parts"]
+    if role not in ("user", "assistant") or message.get("summary") is True:
+        return
+    made, asked, where = (_object(message.get(name)) for name in ("time", "model", "path"))
+    common = {"timestamp": _moment(made.get("created")), "cwd": where.get("cwd")}
+    common["model"] = message.get("modelID") or asked.get("modelID")
+    said = [part for part in parts if part.get("type") == "text" and not (part.get("synthetic") or part.get("ignored"))]
+    text = "\n\n".join(filter(None, (typed(as_text(part.get("text"))) for part in said)))
+    if text:
+        yield {"role": role, "id": name, "text": text, **common}
+    for part in parts:
+        if part.get("type") != "tool":
+            continue
+        state = _object(part.get("state"))
+        call = {"role": "tool", "id": f"{name}:{part.get('callID')}", "call": as_text(part.get("callID")), **common}
+        yield {**call, "name": as_text(part.get("tool")), "text": json.dumps(state.get("input"))}
+        if result := state.get("output") or state.get("error"):
+            yield {**call, "id": f"{call['id']}:result", "text": _flat(result)}
+
+
+def _object(value: Any) -> Json:
+    return value if isinstance(value, dict) else {}
+
+
+def _moment(milliseconds: Any) -> str:
+    """A time since 1970; empty for what is none."""
+    if not isinstance(milliseconds, (int, float)):
+        return ""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(milliseconds / 1_000)) + f".{int(milliseconds % 1_000):03}Z"
+
+
 READERS: dict[str, Callable[[Json, Json], Iterator[Json]]] = {
     "claude-code": claude_entries,
     "codex": codex_entries,
     "copilot": copilot_entries,
     "gemini": gemini_entries,
+    "opencode": opencode_entries,
 }
