@@ -31,6 +31,7 @@ QuotaDefaults = dict[QuotaName, Annotated[int, Field(ge=0, le=MAX_QUOTA)]]
 TokenPrices = dict[str, dict[Literal["input", "output"], Annotated[float, Field(ge=0)]]]
 SecretRule = Literal["keep", "redact", "refuse"]
 PromptSide = Literal["query", "passage"]
+TokenScope = Literal["read", "write"]
 
 
 class EmbeddingSettings(BaseSettings):
@@ -92,6 +93,59 @@ class RetentionSettings(BaseSettings):
     deleted_retention_days: int = Field(
         30, ge=0, le=3_650, description="Days that a deleted message can be restored; 0: its text is deleted at once."
     )
+
+
+def is_secure(url: str) -> bool:
+    """Whether nobody but the host in this URL can answer: it is https, or stays on this machine."""
+    parts = urlsplit(url)
+    is_here = parts.scheme == "http" and parts.hostname in {"localhost", "127.0.0.1", "::1"}
+    return (parts.scheme == "https" and bool(parts.hostname)) or is_here
+
+
+class SignInSettings(BaseSettings):
+    """Fields of `Settings`: whose access tokens the API accepts, and what they may do."""
+
+    public_url: str = Field(
+        "", description="Address at which clients reach the API, such as https://memory.example.com; for oauth_issuer."
+    )
+    oauth_issuer: str = Field(
+        "",
+        description="Issuer of the OpenID Connect or OAuth 2.1 server whose access tokens are accepted like API keys; "
+        "empty: none.",
+    )
+    oauth_audiences: list[str] = Field(
+        default_factory=list,
+        description="Audiences of its tokens that are for this server, besides public_url/mcp; for servers that do not "
+        "put the requested resource into a token.",
+    )
+    oauth_scopes: dict[str, TokenScope] = Field(
+        default_factory=lambda: dict[str, TokenScope]({"memory:read": "read", "memory:write": "write"}),
+        description="What a scope or role in a token allows: read or write.",
+    )
+    oauth_scope_claim: str = Field(
+        "", description="Claim with the scopes or roles, such as realm_access.roles; empty: scope, or scp."
+    )
+    oauth_end_user_claim: str = Field(
+        "sub",
+        description="Claim with the end user, whose memory alone a token reaches; empty: that of all end users.",
+    )
+    oauth_flows_claim: str = Field(
+        "", description="Claim with the id of the flow, or a list of them, that a token reaches; empty: all flows."
+    )
+
+    @field_validator("public_url", "oauth_issuer")
+    @classmethod
+    def _is_https(cls, url: str, info: ValidationInfo) -> str:
+        parts = urlsplit(url)
+        has_path = info.field_name == "public_url" and parts.path
+        if url and (not is_secure(url) or parts.query or parts.fragment or parts.username or has_path):
+            form = " without a path" if info.field_name == "public_url" else ""
+            message = (
+                f"{info.field_name} must be an https URL{form}, or an http URL of this machine "
+                f"(got '{without_password(url)}')"
+            )
+            raise ValueError(message)
+        return url
 
 
 ENVIRONMENT_PREFIX = "MEMORYBASE_"
@@ -172,7 +226,7 @@ def _traces_url() -> str:
     return ""
 
 
-class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
+class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings, SignInSettings):
     """Each field is the environment variable `MEMORYBASE_<NAME>`; an invalid value raises ValidationError."""
 
     model_config = SettingsConfigDict(env_prefix=ENVIRONMENT_PREFIX, extra="ignore", frozen=True)
@@ -391,6 +445,9 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
             raise ValueError(message)
         if self.proxy_user_header and not self.trusted_proxies:
             message = "proxy_user_header needs trusted_proxies: from all others the header is not believed"
+            raise ValueError(message)
+        if self.oauth_issuer and not self.public_url:
+            message = "oauth_issuer needs public_url: tokens must be issued for this server's address"
             raise ValueError(message)
         languages = ["detect", "none", *sorted({*Stemmer.algorithms(), "chinese", "japanese"})]
         if self.keyword_language not in languages:

@@ -1,0 +1,153 @@
+"""The keys with which the operator's authorization server signs, from its metadata.
+
+A thread of its own fetches them, within bounds. So nobody holds a thread or a lock during a request to that server, and
+one that hangs delays only those whose tokens have an unknown key.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx
+
+from memorybase.core import errors
+from memorybase.core.settings import is_secure
+from memorybase.core.telemetry import get_logger
+
+FRESH_SECONDS = 600.0  # until keys are fetched again, while the old ones are used
+STALE_SECONDS = 86_400.0  # that keys are used while the server is away
+RETRY_SECONDS = 10.0  # between two fetches, however many tokens name unknown keys
+OPERATION_SECONDS = 3.0  # of connecting, and of each read
+FETCH_SECONDS = 6.0  # of all answers together
+MAX_BYTES = 1_000_000  # of an answer
+
+Jwk = Mapping[str, Any]
+log = get_logger(__name__)
+
+
+class _Refused(Exception):
+    """The server answered, with something that cannot be used."""
+
+
+class Issuer:
+    """The signing keys of the authorization server with this issuer identifier. Thread-safe."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        transport: httpx.BaseTransport | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.url = url
+        self._transport, self._clock = transport, clock
+        self._mutex = threading.Lock()
+        self._keys: tuple[Jwk, ...] = ()
+        self._fetched_at = self._next_fetch = -STALE_SECONDS
+        self._running: Future[None] | None = None
+        self._failure: str | None = None
+
+    def pending(self, kid: str | None) -> Future[None] | None:
+        """What to wait for before `key`; None if it can answer now. It ends within FETCH_SECONDS and a read."""
+        with self._mutex:
+            now, is_known = self._clock(), self._find(kid) is not None
+            is_due = not is_known or now - self._fetched_at >= FRESH_SECONDS
+            if is_due and self._running is None and now >= self._next_fetch:
+                self._running = Future()
+                self._running.set_running_or_notify_cancel()  # no waiter can cancel it
+                threading.Thread(target=self._fetch, args=(self._running,), name="issuer-keys", daemon=True).start()
+            return None if is_known else self._running
+
+    def key(self, kid: str | None) -> Jwk:
+        """The key with this id, or the only one. Raises Unauthorized if the server has no such key, and
+        IssuerUnavailable if its keys are unknown."""
+        with self._mutex:
+            found, failure = self._find(kid), self._failure
+            if found is None and (failure is not None or self._running is not None or not self._keys):
+                reason = failure or "does not answer"
+                raise errors.IssuerUnavailable(
+                    f"Access tokens cannot be checked: the authorization server {self.url} {reason}. Try again; API "
+                    "keys work meanwhile"
+                )
+        if found is None:
+            raise errors.Unauthorized("The access token is signed with a key that its issuer does not have")
+        return found
+
+    def _find(self, kid: str | None) -> Jwk | None:
+        if self._clock() - self._fetched_at >= STALE_SECONDS:
+            return None
+        named = [each for each in self._keys if kid is None or each.get("kid") == kid]
+        return named[0] if len(named) == 1 or (named and kid is not None) else None
+
+    def _fetch(self, running: Future[None]) -> None:
+        keys, failure = None, None
+        try:
+            keys = self._fetched()
+        except httpx.HTTPError as error:
+            failure = f"cannot be reached ({type(error).__name__})"
+        except _Refused as error:
+            failure = str(error)
+        except Exception as error:
+            # The edge of a thread: whoever waits must learn that it has ended.
+            log.exception("issuer_fetch_crashed")
+            failure = f"cannot be asked ({type(error).__name__})"
+        with self._mutex:
+            now = self._clock()
+            self._next_fetch, self._failure, self._running = now + RETRY_SECONDS, failure, None
+            if keys is not None:
+                self._keys, self._fetched_at = keys, now
+        if failure is not None:
+            log.warning("issuer_keys_not_fetched", issuer=self.url, reason=failure)
+        running.set_result(None)
+
+    def _fetched(self) -> tuple[Jwk, ...]:
+        deadline = time.monotonic() + FETCH_SECONDS
+        with httpx.Client(timeout=OPERATION_SECONDS, transport=self._transport) as client:
+            metadata = metadata_of(client, self.url, deadline)
+            url = metadata.get("jwks_uri")
+            if not isinstance(url, str) or not is_secure(url):
+                raise _Refused("names no https jwks_uri in its metadata")
+            keys = (answer(client, url, deadline) or {}).get("keys")
+        if not isinstance(keys, list):
+            raise _Refused("has no keys at its jwks_uri")
+        return tuple(key for key in keys if isinstance(key, dict) and key.get("use", "sig") == "sig")
+
+
+def metadata_of(client: httpx.Client, issuer: str, deadline: float) -> Mapping[str, Any]:
+    """The metadata of OpenID Connect Discovery, or else of RFC 8414."""
+    parts = urlsplit(issuer)
+    of_oauth = parts._replace(path=f"/.well-known/oauth-authorization-server{parts.path.rstrip('/')}")
+    for url in (f"{issuer.rstrip('/')}/.well-known/openid-configuration", urlunsplit(of_oauth)):
+        found = answer(client, url, deadline)
+        if found is not None:
+            if found.get("issuer") != issuer:
+                raise _Refused(f"calls itself {str(found.get('issuer'))[:200]!r}: set MEMORYBASE_OAUTH_ISSUER to that")
+            return found
+    raise _Refused("has no metadata at /.well-known/openid-configuration")
+
+
+def answer(client: httpx.Client, url: str, deadline: float) -> Mapping[str, Any] | None:
+    """The JSON object at this address, bounded in time and size; None if there is none."""
+    received = b""
+    with client.stream("GET", url, headers={"Accept": "application/json"}) as response:
+        if response.status_code in {404, 410}:
+            return None
+        if response.status_code != 200:
+            raise _Refused(f"answered with status {response.status_code}")
+        for part in response.iter_bytes():
+            received += part
+            if len(received) > MAX_BYTES or time.monotonic() > deadline:
+                raise _Refused("sent an answer that is too long or too slow")
+    try:
+        found = json.loads(received)
+    except ValueError:
+        raise _Refused("sent an answer that is not JSON") from None
+    if not isinstance(found, dict):
+        raise _Refused("sent an answer that is not a JSON object")
+    return found
