@@ -31,6 +31,7 @@ from api.middleware import REQUEST_ID, path_text
 from api.proxy_user import USER
 from memorybase.core import errors, ids
 from memorybase.core.auth.api_keys import Principal
+from memorybase.core.auth.limits import KeyLimits
 
 if TYPE_CHECKING:
     from memorybase_client.mcp.scope import Scope
@@ -113,7 +114,7 @@ class _Endpoint:
             receive = await _within_token(request, principal)
         check_query(request, [END_USER])
         async with _client(request) as client:
-            scope[SCOPE] = _scope(request, client)
+            scope[SCOPE] = _scope(request, client, principal.limits)
             await request.app.state.mcp(scope, receive, send)
 
 
@@ -169,13 +170,15 @@ def _check_origin(request: Request) -> None:
         )
 
 
-def _scope(request: Request, client: AsyncClient) -> Scope:
+def _scope(request: Request, client: AsyncClient, limits: KeyLimits | None) -> Scope:
     from memorybase_client.mcp.scope import Scope
 
     flow_id = request.path_params.get("flow_id")
     end_user = request.query_params.get(END_USER)
     if end_user == "":
         raise errors.InvalidRequest(f"{END_USER} must not be empty", field=END_USER)
+    if end_user is None and limits is not None:
+        end_user = limits.end_user_id  # each end user has notes of their own
     return Scope(client, flow=None if flow_id is None else path_text(flow_id), end_user=end_user)
 
 

@@ -258,6 +258,8 @@ def test_what_a_token_stores_belongs_to_its_subject_and_the_audit_log_names_it(
     (message_id,) = stored.json()["result"]["structuredContent"]["message_ids"]
     assert served.api.get(f"/messages/{message_id}", flow_id="support")["end_user_id"] == "anna"
     assert "anna" in {entry["person"] for entry in served.api.get("/audit")["items"]}
+    of_ben = post(served, issuer.token(sub="ben"), called("remember", content="The gate is blue."))
+    assert of_ben.json()["result"]["structuredContent"]["session_id"] != "notes"  # which would be anna's
 
 
 class TestClaims:
