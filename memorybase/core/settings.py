@@ -32,6 +32,7 @@ TokenPrices = dict[str, dict[Literal["input", "output"], Annotated[float, Field(
 SecretRule = Literal["keep", "redact", "refuse"]
 PromptSide = Literal["query", "passage"]
 TokenScope = Literal["read", "write"]
+Role = Literal["reader", "editor", "operator"]
 
 
 class EmbeddingSettings(BaseSettings):
@@ -131,6 +132,19 @@ class SignInSettings(BaseSettings):
     )
     oauth_flows_claim: str = Field(
         "", description="Claim with the id of the flow, or a list of them, that a token reaches; empty: all flows."
+    )
+
+    sign_in_client_id: str = Field(
+        "",
+        description="Client id of the web page at oauth_issuer, where people then can sign in; empty: with keys only.",
+    )
+    sign_in_client_secret: str | None = Field(None, description="Secret of sign_in_client_id; unset: a public client.")
+    sign_in_scopes: str = Field("openid", description="Scopes that the page asks for; some servers want groups too.")
+    sign_in_role_claim: str = Field("groups", description="Claim of the ID token with groups or roles.")
+    sign_in_roles: dict[str, Role] = Field(
+        default_factory=dict,
+        description="What a group or role may do on the page: reader, editor or operator, such as "
+        '{"memory-team": "editor"}. Nobody else gets in.',
     )
 
     @field_validator("public_url", "oauth_issuer")
@@ -448,6 +462,9 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings, SignInSe
             raise ValueError(message)
         if self.oauth_issuer and not self.public_url:
             message = "oauth_issuer needs public_url: tokens must be issued for this server's address"
+            raise ValueError(message)
+        if self.sign_in_client_id and not (self.oauth_issuer and self.sign_in_roles):
+            message = "sign_in_client_id needs oauth_issuer and sign_in_roles: without a role nobody gets in"
             raise ValueError(message)
         languages = ["detect", "none", *sorted({*Stemmer.algorithms(), "chinese", "japanese"})]
         if self.keyword_language not in languages:

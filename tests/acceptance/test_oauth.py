@@ -6,17 +6,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
 import httpx2
 import jwt
 import pytest
-from harness.oidc import MODULES, OidcServer, sign_in
+from harness.oidc import MODULES, PAGE_SECRET, OidcServer, sign_in
 from harness.one_process import OneProcess
 from harness.pieces import KEY
 from mcp import Client
@@ -28,6 +29,7 @@ from memorybase.core.settings import embedded
 
 pytestmark = [pytest.mark.slow, pytest.mark.tools]
 
+ROLES = {"memory-readers": "reader", "memory-editors": "editor", "memory-operators": "operator"}
 CALLBACK = "http://127.0.0.1:33418/callback"  # nobody listens: the test reads the address
 
 
@@ -51,7 +53,15 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     process.directory.mkdir()
     url = f"http://127.0.0.1:{process.port}"
     provider = OidcServer(folder, url)
-    process.changes = {"MEMORYBASE_PUBLIC_URL": url, "MEMORYBASE_OAUTH_ISSUER": provider.url}
+    process.changes = {
+        "MEMORYBASE_WEB": "true",
+        "MEMORYBASE_PUBLIC_URL": url,
+        "MEMORYBASE_OAUTH_ISSUER": provider.url,
+        "MEMORYBASE_SIGN_IN_CLIENT_ID": "memorybase-page",
+        "MEMORYBASE_SIGN_IN_CLIENT_SECRET": PAGE_SECRET,
+        "MEMORYBASE_SIGN_IN_SCOPES": "openid groups",
+        "MEMORYBASE_SIGN_IN_ROLES": json.dumps(ROLES),
+    }
     try:
         provider.start()
         process.start()
@@ -194,3 +204,90 @@ def test_a_client_that_may_only_read_asks_for_more_when_it_writes(stack: Stack) 
 
     assert len(dora.asked_for) == 2
     assert "memory:write" in dora.asked_for[1].split()
+
+
+@pytest.fixture
+def browser(stack: Stack) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=f"{stack.url}/ui", trust_env=False, timeout=60) as opened:
+        yield opened
+
+
+def returned(stack: Stack, browser: httpx.Client, person: str) -> str:
+    """The address with which the provider sends the browser of a signed-in person back."""
+    begun = browser.get("/sign-in/provider?next=/ui/settings")
+    assert begun.status_code == 303
+    return sign_in(begun.headers["location"], person, f"{stack.url}/ui/sign-in/callback")
+
+
+def people(stack: Stack) -> dict[str, dict[str, Any]]:
+    """Those who have signed in, by name."""
+    headers = {"X-API-Key": KEY}
+    listed = httpx.get(f"{stack.url}/v1/keys", headers=headers, trust_env=False, timeout=60).json()
+    return {key["name"]: key for key in (listed["items"] if isinstance(listed, dict) else listed)}
+
+
+def test_people_sign_in_to_the_page_with_the_scopes_of_their_role(stack: Stack) -> None:
+    scopes = {"rita": ["read"], "edna": ["read", "write"], "boss": ["read", "write", "admin", "metrics"]}
+    for person in scopes:
+        with httpx.Client(base_url=f"{stack.url}/ui", trust_env=False, timeout=60) as browser:
+            assert "Sign in with 127.0.0.1" in browser.get("/sign-in").text
+            answer = browser.get(returned(stack, browser, person))
+
+            assert (answer.status_code, answer.headers["location"]) == (303, "/ui/settings")
+            assert "memorybase_sign_in" not in browser.cookies
+            assert browser.get("/", follow_redirects=True).status_code == 200
+    assert {name: people(stack)[name]["scopes"] for name in scopes} == scopes
+
+
+def test_a_person_without_a_role_does_not_get_in(stack: Stack, browser: httpx.Client) -> None:
+    answer = browser.get(returned(stack, browser, "eve"))
+
+    assert answer.status_code == 403
+    assert "Your account has no role here" in answer.text
+    assert browser.get("/").status_code == 303
+    assert "eve" not in people(stack)
+
+
+def test_a_revoked_person_is_signed_out_and_stays_out(stack: Stack, browser: httpx.Client) -> None:
+    browser.get(returned(stack, browser, "rolf"))
+    assert browser.get("/").status_code == 200
+
+    key = people(stack)["rolf"]["id"]
+    httpx.delete(f"{stack.url}/v1/keys/{key}", headers={"X-API-Key": KEY}, trust_env=False, timeout=60)
+
+    assert browser.get("/").status_code == 303
+    assert "was revoked" in browser.get(returned(stack, browser, "rolf")).text
+
+
+def test_another_browser_cannot_end_a_sign_in(stack: Stack, browser: httpx.Client) -> None:
+    """A page elsewhere could lead somebody to the end of its own sign-in."""
+    address = returned(stack, browser, "mallory")
+
+    with httpx.Client(trust_env=False, timeout=60) as other:
+        answer = other.get(address)
+
+    assert answer.status_code == 401
+    assert "The sign-in failed: it began in another browser" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"code": "made-up"}, "the provider answered with status 400"),
+        ({"iss": "https://evil.example.com"}, "another provider has answered"),
+        ({"iss": None}, "another provider has answered"),
+        ({"code": None}, "the provider has refused it"),
+    ],
+)
+def test_a_changed_return_signs_nobody_in(
+    stack: Stack, browser: httpx.Client, change: dict[str, str | None], reason: str
+) -> None:
+    address = urlsplit(returned(stack, browser, "mallory"))
+    query = {name: values[0] for name, values in parse_qs(address.query).items()} | change
+    sent = urlencode({name: value for name, value in query.items() if value is not None})
+
+    answer = browser.get(address._replace(query=sent).geturl())
+
+    assert answer.status_code == 401
+    assert reason in answer.text
+    assert browser.get("/").status_code == 303

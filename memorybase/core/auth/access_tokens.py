@@ -81,7 +81,16 @@ def authenticate(services: Services, token: str) -> Principal:
 
 def verified(services: Services, token: str) -> Mapping[str, Any]:
     """The claims of a token that this issuer signed for this server. Raises Unauthorized and IssuerUnavailable."""
-    header, settings = _header(token), services.settings
+    claims, settings = signed_claims(services, token), services.settings
+    if not _audiences(settings, claims) and not _flows_of_audience(settings, claims):
+        raise _invalid(f"is for another audience than {resource(settings)}")
+    return claims
+
+
+def signed_claims(services: Services, token: str) -> Mapping[str, Any]:
+    """The claims of a token that this issuer signed and that has not expired, whoever it is for. Raises Unauthorized
+    and IssuerUnavailable."""
+    header = _header(token)
     key = issuer_of(services).key(header.get("kid"))
     if key.get("alg", header["alg"]) != header["alg"]:
         raise _invalid("is signed in another way than its key is for")
@@ -90,15 +99,18 @@ def verified(services: Services, token: str) -> Mapping[str, Any]:
             token,
             jwt.PyJWK(dict(key), algorithm=header["alg"]),
             algorithms=ALGORITHMS,
-            issuer=settings.oauth_issuer,
+            issuer=services.settings.oauth_issuer,
             leeway=LEEWAY_SECONDS,
             options={"require": ["exp", "iss", "aud", "sub"], "verify_aud": False},
         )
     except jwt.PyJWTError as error:
         raise _invalid(_REASONS.get(type(error), "is not valid")) from error
-    if not _audiences(settings, claims) and not _flows_of_audience(settings, claims):
-        raise _invalid(f"is for another audience than {resource(settings)}")
     return claims
+
+
+def key_id_of(settings: Settings, subject: str) -> UUID:
+    """What stands for the API key of this subject: the same for all of its tokens and sign-ins."""
+    return uuid5(NAMESPACE_URL, f"{settings.oauth_issuer}\n{subject}")
 
 
 def is_valid(services: Services, secret: str) -> bool:
@@ -152,20 +164,20 @@ def _invalid(reason: str) -> errors.Unauthorized:
 
 def _audiences(settings: Settings, claims: Mapping[str, Any]) -> set[str]:
     """The audiences that are this whole server."""
-    return {resource(settings), *settings.oauth_audiences} & set(_listed(claims["aud"]))
+    return {resource(settings), *settings.oauth_audiences} & set(listed(claims["aud"]))
 
 
 def _flows_of_audience(settings: Settings, claims: Mapping[str, Any]) -> list[str]:
     """The flows of this server that are audiences."""
     start = resource(settings, "")
-    found = (each.removeprefix(start) for each in _listed(claims["aud"]) if each.startswith(start))
+    found = (each.removeprefix(start) for each in listed(claims["aud"]) if each.startswith(start))
     return [unquote(each) for each in found if each and "/" not in each]
 
 
 def _principal(services: Services, claims: Mapping[str, Any]) -> Principal:
     settings, subject = services.settings, str(claims["sub"])
     user_id, of_user = _user(services)
-    key_id = uuid5(NAMESPACE_URL, f"{settings.oauth_issuer}\n{subject}")  # the same for all tokens of a subject
+    key_id = key_id_of(settings, subject)
     flows, end_user_id = _flows(user_id, settings, claims), _end_user(settings, claims)
     issued_for = None
     if not _audiences(settings, claims):
@@ -197,7 +209,7 @@ def _user(services: Services) -> tuple[UUID, Mapping[str, int] | None]:
 def _scopes(settings: Settings, claims: Mapping[str, Any]) -> frozenset[str]:
     name = settings.oauth_scope_claim
     values = claim(claims, name) if name else claims.get("scope", claims.get("scp"))
-    return frozenset(settings.oauth_scopes[each] for each in _texts(values) if each in settings.oauth_scopes)
+    return frozenset(settings.oauth_scopes[each] for each in texts(values) if each in settings.oauth_scopes)
 
 
 def _end_user(settings: Settings, claims: Mapping[str, Any]) -> str | None:
@@ -215,7 +227,7 @@ def _flows(user_id: UUID, settings: Settings, claims: Mapping[str, Any]) -> froz
     name = settings.oauth_flows_claim
     if not name:
         return None
-    sent = _listed(claim(claims, name))
+    sent = listed(claim(claims, name))
     if not 1 <= len(sent) <= MAX_FLOWS:
         raise _useless(name, f"the ids of 1 to {MAX_FLOWS} flows")
     return frozenset(ids.flow_id(user_id, each) for each in sent)
@@ -236,12 +248,12 @@ def claim(claims: Mapping[str, Any], name: str) -> Any:
     return found
 
 
-def _texts(value: Any) -> list[str]:
+def texts(value: Any) -> list[str]:
     """A list of texts, or one text with spaces between them, as in `scope`."""
-    return value.split() if isinstance(value, str) else _listed(value)
+    return value.split() if isinstance(value, str) else listed(value)
 
 
-def _listed(value: Any) -> list[str]:
+def listed(value: Any) -> list[str]:
     """A list of texts, or one text."""
     found = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     return [each for each in found if isinstance(each, str)]

@@ -1,4 +1,4 @@
-"""The keys with which the operator's authorization server signs, from its metadata.
+"""The operator's authorization server: its metadata, and the keys with which it signs.
 
 A thread of its own fetches them, within bounds. So nobody holds a thread or a lock during a request to that server, and
 one that hangs delays only those whose tokens have an unknown key.
@@ -10,7 +10,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -31,7 +31,7 @@ Jwk = Mapping[str, Any]
 log = get_logger(__name__)
 
 
-class _Refused(Exception):
+class Refused(Exception):
     """The server answered, with something that cannot be used."""
 
 
@@ -48,6 +48,7 @@ class Issuer:
         self.url = url
         self._transport, self._clock = transport, clock
         self._mutex = threading.Lock()
+        self._metadata: Mapping[str, Any] = {}
         self._keys: tuple[Jwk, ...] = ()
         self._fetched_at = self._next_fetch = -STALE_SECONDS
         self._running: Future[None] | None = None
@@ -56,25 +57,42 @@ class Issuer:
     def pending(self, kid: str | None) -> Future[None] | None:
         """What to wait for before `key`; None if it can answer now. It ends within FETCH_SECONDS and a read."""
         with self._mutex:
-            now, is_known = self._clock(), self._find(kid) is not None
-            is_due = not is_known or now - self._fetched_at >= FRESH_SECONDS
-            if is_due and self._running is None and now >= self._next_fetch:
-                self._running = Future()
-                self._running.set_running_or_notify_cancel()  # no waiter can cancel it
-                threading.Thread(target=self._fetch, args=(self._running,), name="issuer-keys", daemon=True).start()
-            return None if is_known else self._running
+            return self._fetching(is_known=self._find(kid) is not None)
+
+    def metadata(self) -> Mapping[str, Any]:
+        """Its metadata. Blocks the thread for a bounded time. Raises IssuerUnavailable."""
+        with self._mutex:
+            running = self._fetching(is_known=bool(self._metadata))
+        if running is not None:
+            wait((running,), FETCH_SECONDS)
+        with self._mutex:
+            if not self._metadata:
+                raise self._unavailable()
+            return self._metadata
+
+    def _fetching(self, *, is_known: bool) -> Future[None] | None:
+        """A fetch if one is due, which is only waited for if what is wanted is not known."""
+        now = self._clock()
+        is_due = not is_known or now - self._fetched_at >= FRESH_SECONDS
+        if is_due and self._running is None and now >= self._next_fetch:
+            self._running = Future()
+            self._running.set_running_or_notify_cancel()  # no waiter can cancel it
+            threading.Thread(target=self._fetch, args=(self._running,), name="issuer-keys", daemon=True).start()
+        return None if is_known else self._running
+
+    def _unavailable(self) -> errors.IssuerUnavailable:
+        reason = self._failure or "does not answer"
+        return errors.IssuerUnavailable(
+            f"The authorization server {self.url} {reason}. Try again; API keys work meanwhile"
+        )
 
     def key(self, kid: str | None) -> Jwk:
         """The key with this id, or the only one. Raises Unauthorized if the server has no such key, and
         IssuerUnavailable if its keys are unknown."""
         with self._mutex:
-            found, failure = self._find(kid), self._failure
-            if found is None and (failure is not None or self._running is not None or not self._keys):
-                reason = failure or "does not answer"
-                raise errors.IssuerUnavailable(
-                    f"Access tokens cannot be checked: the authorization server {self.url} {reason}. Try again; API "
-                    "keys work meanwhile"
-                )
+            found = self._find(kid)
+            if found is None and (self._failure is not None or self._running is not None or not self._keys):
+                raise self._unavailable()
         if found is None:
             raise errors.Unauthorized("The access token is signed with a key that its issuer does not have")
         return found
@@ -86,12 +104,12 @@ class Issuer:
         return named[0] if len(named) == 1 or (named and kid is not None) else None
 
     def _fetch(self, running: Future[None]) -> None:
-        keys, failure = None, None
+        fetched, failure = None, None
         try:
-            keys = self._fetched()
+            fetched = self._fetched()
         except httpx.HTTPError as error:
             failure = f"cannot be reached ({type(error).__name__})"
-        except _Refused as error:
+        except Refused as error:
             failure = str(error)
         except Exception as error:
             # The edge of a thread: whoever waits must learn that it has ended.
@@ -100,23 +118,24 @@ class Issuer:
         with self._mutex:
             now = self._clock()
             self._next_fetch, self._failure, self._running = now + RETRY_SECONDS, failure, None
-            if keys is not None:
-                self._keys, self._fetched_at = keys, now
+            if fetched is not None:
+                self._metadata, self._keys = fetched
+                self._fetched_at = now
         if failure is not None:
             log.warning("issuer_keys_not_fetched", issuer=self.url, reason=failure)
         running.set_result(None)
 
-    def _fetched(self) -> tuple[Jwk, ...]:
+    def _fetched(self) -> tuple[Mapping[str, Any], tuple[Jwk, ...]]:
         deadline = time.monotonic() + FETCH_SECONDS
         with httpx.Client(timeout=OPERATION_SECONDS, transport=self._transport) as client:
             metadata = metadata_of(client, self.url, deadline)
             url = metadata.get("jwks_uri")
             if not isinstance(url, str) or not is_secure(url):
-                raise _Refused("names no https jwks_uri in its metadata")
+                raise Refused("names no https jwks_uri in its metadata")
             keys = (answer(client, url, deadline) or {}).get("keys")
         if not isinstance(keys, list):
-            raise _Refused("has no keys at its jwks_uri")
-        return tuple(key for key in keys if isinstance(key, dict) and key.get("use", "sig") == "sig")
+            raise Refused("has no keys at its jwks_uri")
+        return metadata, tuple(key for key in keys if isinstance(key, dict) and key.get("use", "sig") == "sig")
 
 
 def metadata_of(client: httpx.Client, issuer: str, deadline: float) -> Mapping[str, Any]:
@@ -127,27 +146,30 @@ def metadata_of(client: httpx.Client, issuer: str, deadline: float) -> Mapping[s
         found = answer(client, url, deadline)
         if found is not None:
             if found.get("issuer") != issuer:
-                raise _Refused(f"calls itself {str(found.get('issuer'))[:200]!r}: set MEMORYBASE_OAUTH_ISSUER to that")
+                raise Refused(f"calls itself {str(found.get('issuer'))[:200]!r}: set MEMORYBASE_OAUTH_ISSUER to that")
             return found
-    raise _Refused("has no metadata at /.well-known/openid-configuration")
+    raise Refused("has no metadata at /.well-known/openid-configuration")
 
 
-def answer(client: httpx.Client, url: str, deadline: float) -> Mapping[str, Any] | None:
-    """The JSON object at this address, bounded in time and size; None if there is none."""
+def answer(
+    client: httpx.Client, url: str, deadline: float, form: Mapping[str, str] | None = None
+) -> Mapping[str, Any] | None:
+    """The JSON object that a GET, or a POST of a form, returns, bounded in time and size; None if there is none."""
     received = b""
-    with client.stream("GET", url, headers={"Accept": "application/json"}) as response:
+    method, headers = ("GET" if form is None else "POST"), {"Accept": "application/json"}
+    with client.stream(method, url, headers=headers, data=form) as response:
         if response.status_code in {404, 410}:
             return None
         if response.status_code != 200:
-            raise _Refused(f"answered with status {response.status_code}")
+            raise Refused(f"answered with status {response.status_code}")
         for part in response.iter_bytes():
             received += part
             if len(received) > MAX_BYTES or time.monotonic() > deadline:
-                raise _Refused("sent an answer that is too long or too slow")
+                raise Refused("sent an answer that is too long or too slow")
     try:
         found = json.loads(received)
     except ValueError:
-        raise _Refused("sent an answer that is not JSON") from None
+        raise Refused("sent an answer that is not JSON") from None
     if not isinstance(found, dict):
-        raise _Refused("sent an answer that is not a JSON object")
+        raise Refused("sent an answer that is not a JSON object")
     return found
