@@ -183,9 +183,10 @@ def _open_session(services: Services, claims: Mapping[str, Any]) -> Ticket:
     scopes = set().union(*(SCOPES[role] for role in roles))
     names = (claims.get(each) for each in ("preferred_username", "email", "name", "sub"))
     name = next(each for each in names if isinstance(each, str) and each.strip())
+    person_id = access_tokens.key_id_of(settings, claims["sub"])
     with services.database.transaction() as db:
         values = {
-            "id": access_tokens.key_id_of(settings, claims["sub"]),
+            "id": person_id,
             "user_id": api_keys.insert_local_user(db, now),
             "name": name[:NAME_LENGTH],
             "prefix": "",
@@ -196,7 +197,7 @@ def _open_session(services: Services, claims: Mapping[str, Any]) -> Ticket:
         }
         if not credentials.put_person(db, values):
             raise errors.Forbidden("The access of your account was revoked here. An operator can restore it")
-        return web_sessions.issue(db, values["id"], "session", LIFETIME)
+        return web_sessions.issue(db, person_id, "session", LIFETIME)
 
 
 def _endpoint(metadata: Mapping[str, Any], name: str) -> str:
