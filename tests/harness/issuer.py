@@ -13,6 +13,7 @@ from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
 from typing import Any
+from urllib.parse import parse_qs
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
@@ -46,6 +47,9 @@ class IssuerServer:
     metadata: dict[str, Any] = field(default_factory=dict)  # in place of the right fields
     status: int = 200
     is_silent: bool = False
+    id_token: str = ""  # for every code
+    forms: list[dict[str, list[str]]] = field(default_factory=list)  # that its token endpoint was sent
+    authorized: list[str | None] = field(default_factory=list)  # by which header
     released: Event = field(default_factory=Event)
     asked: list[str] = field(default_factory=list)
 
@@ -59,7 +63,8 @@ class IssuerServer:
 
     def document(self, path: str) -> dict[str, Any] | None:
         if path == "/.well-known/openid-configuration":
-            return {"issuer": self.url, "jwks_uri": f"{self.url}/jwks", **self.metadata}
+            addresses = {name: f"{self.url}/{name}" for name in ("authorization_endpoint", "token_endpoint")}
+            return {"issuer": self.url, "jwks_uri": f"{self.url}/jwks", **addresses, **self.metadata}
         return {"keys": self.keys} if path == "/jwks" else None
 
 
@@ -80,7 +85,15 @@ def serve_issuer() -> Iterator[IssuerServer]:
             issuer.asked.append(self.path)
             if issuer.is_silent:
                 issuer.released.wait()
-            found = issuer.document(self.path)
+            self._answer(issuer.document(self.path))
+
+        def do_POST(self) -> None:
+            sent = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            issuer.forms.append(parse_qs(sent))
+            issuer.authorized.append(self.headers.get("Authorization"))
+            self._answer({"id_token": issuer.id_token})
+
+        def _answer(self, found: dict[str, Any] | None) -> None:
             self.send_response(issuer.status if found is not None else 404)
             self.end_headers()
             self.wfile.write(json.dumps(found).encode())

@@ -65,6 +65,11 @@ class Principal:
     charged: Caller | None = None
     token: TokenOf | None = None
 
+    @property
+    def stored_key_id(self) -> UUID | None:
+        """The row of the caller's key, for what refers to one."""
+        return self.key_id if self.token is None else None
+
     def require(self, scope: str) -> None:
         """Raises Forbidden."""
         if scope not in self.scopes:

@@ -32,7 +32,11 @@ log = get_logger(__name__)
 
 
 class Refused(Exception):
-    """The server answered, with something that cannot be used."""
+    """The server answered, with something that cannot be used. `is_of_caller`: it blames the request."""
+
+    def __init__(self, reason: str, *, is_of_caller: bool = False) -> None:
+        super().__init__(reason)
+        self.is_of_caller = is_of_caller
 
 
 class Issuer:
@@ -161,7 +165,8 @@ def answer(
         if response.status_code in {404, 410}:
             return None
         if response.status_code != 200:
-            raise Refused(f"answered with status {response.status_code}")
+            is_of_caller = response.is_client_error and response.status_code != httpx.codes.TOO_MANY_REQUESTS
+            raise Refused(f"answered with status {response.status_code}", is_of_caller=is_of_caller)
         for part in response.iter_bytes():
             received += part
             if len(received) > MAX_BYTES or time.monotonic() > deadline:

@@ -144,7 +144,9 @@ def _exchanged(services: Services, metadata: Mapping[str, Any], begun: Begun, co
         reason = f"The sign-in provider cannot be reached ({type(error).__name__}). Try again"
         raise errors.IssuerUnavailable(reason) from error
     except issuers.Refused as error:
-        raise _failed(f"the provider {error}") from error
+        if error.is_of_caller:
+            raise _failed(f"the provider {error}") from error
+        raise errors.IssuerUnavailable(f"The sign-in provider {error}. Try again") from error
     token = answer.get("id_token")
     if not isinstance(token, str):
         raise _failed("the provider sent no ID token; sign_in_scopes must have openid")

@@ -72,7 +72,9 @@ def principal_of(services: Services, token: str) -> Principal:
 
 
 def _check_unlimited(principal: Principal) -> None:
-    """The page shows every flow and every end user."""
+    """The page shows every flow and every end user, and a session ends with its key."""
+    if principal.token is not None:
+        raise errors.Forbidden("An access token cannot sign in to the page. Use an API key")
     if principal.limits is not None:
         raise errors.Forbidden("A key that is limited to flows or to an end user cannot sign in to the page")
 

@@ -293,6 +293,27 @@ class TestClaims:
         assert answer.json()["error"]["field"] == "memory.flows"
 
 
+class TestUnlimited:
+    @pytest.fixture
+    def options(self) -> dict[str, Any]:
+        return {"oauth_end_user_claim": ""}
+
+    def test_a_team_shares_its_memory_and_nothing_refers_to_a_key_that_does_not_exist(
+        self, served: Served, issuer: IssuerServer
+    ) -> None:
+        token = issuer.token()
+        assert len(found(served, token)) == 3
+
+        message = served.api.get("/messages", session_id="house")["items"][0]["id"]
+        label = {"flow_id": "support", "message_id": message, "query": "fence", "right": True}
+        headers = {"Authorization": f"Bearer {token}"}
+        with httpx.Client(base_url=f"{served.url}/v1", headers=headers, trust_env=False, timeout=60) as client:
+            assert client.post("/labels", json=label).status_code == 200
+            assert client.get("/usage").status_code == 200
+            assert client.post("/sign-in-links").status_code == 403
+            assert client.get("/keys").status_code == 403
+
+
 @each_row("end_user", [None, "", 7, "x" * 129])
 def test_a_token_without_an_end_user_reaches_nothing(served: Served, issuer: IssuerServer, end_user: Any) -> None:
     served.api.services.settings.__dict__["oauth_end_user_claim"] = "email"
