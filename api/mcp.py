@@ -151,13 +151,13 @@ async def _within_token(request: Request, principal: Principal) -> Receive:
     return with_body(request, body).receive
 
 
-def _tool_of(body: bytes) -> object:
-    """The tool that is called; None for another request."""
+def _tool_of(body: bytes) -> str:
+    """The tool that is called; empty for another request."""
     try:
         sent = json.loads(body)
-        return sent["params"]["name"] if sent["method"] == "tools/call" else None
+        return str(sent["params"]["name"]) if sent["method"] == "tools/call" else ""
     except (ValueError, LookupError, TypeError, RecursionError):
-        return None
+        return ""
 
 
 def _check_origin(request: Request) -> None:

@@ -75,7 +75,7 @@ def authenticate(services: Services, token: str) -> Principal:
         return principal
     claims = verified(services, token)
     principal = _principal(services, claims)
-    valid.put(digest, (principal, claims["exp"]), api_keys.VALID_SECONDS)
+    valid.put(digest, (principal, float(claims["exp"])), api_keys.VALID_SECONDS)
     return principal
 
 

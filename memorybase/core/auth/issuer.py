@@ -42,15 +42,9 @@ class Refused(Exception):
 class Issuer:
     """The signing keys of the authorization server with this issuer identifier. Thread-safe."""
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        transport: httpx.BaseTransport | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, url: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.url = url
-        self._transport, self._clock = transport, clock
+        self._clock = clock
         self._mutex = threading.Lock()
         self._metadata: Mapping[str, Any] = {}
         self._keys: tuple[Jwk, ...] = ()
@@ -131,7 +125,7 @@ class Issuer:
 
     def _fetched(self) -> tuple[Mapping[str, Any], tuple[Jwk, ...]]:
         deadline = time.monotonic() + FETCH_SECONDS
-        with httpx.Client(timeout=OPERATION_SECONDS, transport=self._transport) as client:
+        with httpx.Client(timeout=OPERATION_SECONDS) as client:
             metadata = metadata_of(client, self.url, deadline)
             url = metadata.get("jwks_uri")
             if not isinstance(url, str) or not is_secure(url):

@@ -243,6 +243,13 @@ def test_a_token_without_the_scope_is_403_and_learns_which_to_ask_for(served: Se
     assert api.status_code == 403
 
 
+@each_row(
+    "body", [[], {}, {"method": "tools/call"}, {"method": "tools/call", "params": {"name": ["remember"]}}, "text"]
+)
+def test_a_body_that_calls_no_tool_is_left_to_the_protocol(served: Served, issuer: IssuerServer, body: Any) -> None:
+    assert post(served, issuer.token(scope="memory:read"), body).status_code in {200, 400}
+
+
 def test_the_tools_that_write_are_those_that_say_so(served: Served) -> None:
     async def hints(client: Any) -> set[str]:
         return {tool.name for tool in (await client.list_tools()).tools if not tool.annotations.read_only_hint}
