@@ -77,10 +77,7 @@ async def _sign_in(
 @router.get("/sign-in/provider")
 async def go_to_provider(request: Request, next_path: Annotated[str, Query(alias="next")] = "") -> Response:
     """Sends the browser to the OpenID Connect provider. What it must show on its return is in a cookie."""
-    services = services_of(request)
-    if not services.settings.sign_in_client_id:
-        raise errors.NotFound("People do not sign in with a provider here: MEMORYBASE_SIGN_IN_CLIENT_ID is not set")
-    begun = provider_sign_in.Begun.new()
+    services, begun = _services_with_provider(request), provider_sign_in.Begun.new()
     try:
         address = await run_in_threadpool(provider_sign_in.address, services, begun)
     except errors.IssuerUnavailable as error:
@@ -101,6 +98,7 @@ async def go_to_provider(request: Request, next_path: Annotated[str, Query(alias
 
 @router.get("/sign-in/callback")
 async def return_from_provider(request: Request) -> Response:
+    _services_with_provider(request)
     begun, next_path = _begun(request)
     given = {name: request.query_params.get(name) for name in ("state", "code", "iss", "error")}
     returned = provider_sign_in.Returned(**{name: value for name, value in given.items() if value is not None})
@@ -118,8 +116,16 @@ def _begun(request: Request) -> tuple[provider_sign_in.Begun, str]:
     try:
         state, nonce, verifier, next_path = json.loads(urlsafe_b64decode(request.cookies.get(BEGUN_COOKIE, "")))
         return provider_sign_in.Begun(str(state), str(nonce), str(verifier)), str(next_path)
-    except ValueError:
+    except (ValueError, TypeError):
         return provider_sign_in.Begun.new(), ""
+
+
+def _services_with_provider(request: Request) -> Services:
+    """Raises NotFound if people do not sign in with a provider."""
+    services = services_of(request)
+    if not services.settings.sign_in_client_id:
+        raise errors.NotFound("People do not sign in with a provider here: MEMORYBASE_SIGN_IN_CLIENT_ID is not set")
+    return services
 
 
 @router.post("/sign-out")

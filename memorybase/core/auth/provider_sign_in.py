@@ -92,10 +92,11 @@ def address(services: Services, begun: Begun) -> str:
 def finish(services: Services, begun: Begun, returned: Returned) -> Ticket:
     """Open a session for who has signed in. Blocks for a bounded time. Raises Unauthorized, Forbidden for a person
     without a role and for one whose access was revoked, and IssuerUnavailable."""
+    if not hmac.compare_digest(returned.state.encode(), begun.state.encode()):
+        raise _failed("it began in another browser or too long ago")
     with _slot(services):
-        issuer = access_tokens.issuer_of(services)
-        metadata = issuer.metadata()
-        _check_returned(services.settings.oauth_issuer, metadata, begun, returned)
+        metadata = access_tokens.issuer_of(services).metadata()
+        _check_returned(services.settings.oauth_issuer, metadata, returned)
         token = _exchanged(services, metadata, begun, returned.code)
         claims = _identity(services, token, begun)
     return _open_session(services, claims)
@@ -112,9 +113,7 @@ def _slot(services: Services) -> Iterator[None]:
         slots.release()
 
 
-def _check_returned(issuer: str, metadata: Mapping[str, Any], begun: Begun, returned: Returned) -> None:
-    if not hmac.compare_digest(returned.state.encode(), begun.state.encode()):
-        raise _failed("it began in another browser or too long ago")
+def _check_returned(issuer: str, metadata: Mapping[str, Any], returned: Returned) -> None:
     is_named = returned.iss is not None or metadata.get("authorization_response_iss_parameter_supported")
     if is_named and returned.iss != issuer:
         raise _failed("another provider has answered")  # RFC 9207
