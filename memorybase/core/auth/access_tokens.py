@@ -2,6 +2,7 @@
 may do. Nothing of them is stored.
 
 A token must be issued for this server: its audience is `public_url/mcp`, one flow of it, or one that the settings name.
+PyJWT is imported in functions: with cryptography it takes 9 MB, and most servers are shown no token.
 """
 
 from __future__ import annotations
@@ -14,8 +15,6 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, unquote
 from uuid import NAMESPACE_URL, UUID, uuid5
-
-import jwt
 
 from memorybase.core import errors, ids
 from memorybase.core.auth import api_keys
@@ -37,11 +36,11 @@ LEEWAY_SECONDS = 30  # between the clocks of the two servers
 MAX_LENGTH = 16_000  # of a token
 
 _FORM = re.compile(r"eyJ[\w-]*\.[\w-]+\.[\w-]*")
-_REASONS: dict[type[jwt.PyJWTError], str] = {
-    jwt.ExpiredSignatureError: "has expired",
-    jwt.ImmatureSignatureError: "is not valid yet",
-    jwt.InvalidIssuerError: "is of another issuer",
-    jwt.InvalidSignatureError: "has a wrong signature",
+_REASONS = {  # by the names of PyJWT's errors
+    "ExpiredSignatureError": "has expired",
+    "ImmatureSignatureError": "is not valid yet",
+    "InvalidIssuerError": "is of another issuer",
+    "InvalidSignatureError": "has a wrong signature",
 }
 
 
@@ -90,6 +89,8 @@ def verified(services: Services, token: str) -> Mapping[str, Any]:
 def signed_claims(services: Services, token: str) -> Mapping[str, Any]:
     """The claims of a token that this issuer signed and that has not expired, whoever it is for. Raises Unauthorized
     and IssuerUnavailable."""
+    import jwt
+
     header = _header(token)
     key = issuer_of(services).key(header.get("kid"))
     if key.get("alg", header["alg"]) != header["alg"]:
@@ -104,7 +105,7 @@ def signed_claims(services: Services, token: str) -> Mapping[str, Any]:
             options={"require": ["exp", "iss", "aud", "sub"], "verify_aud": False},
         )
     except jwt.PyJWTError as error:
-        raise _invalid(_REASONS.get(type(error), "is not valid")) from error
+        raise _invalid(_REASONS.get(type(error).__name__, "is not valid")) from error
     return claims
 
 
@@ -145,6 +146,8 @@ def scope_names(settings: Settings, *scopes: str) -> list[str]:
 
 def _header(token: str) -> Mapping[str, Any]:
     """The unverified header. Raises Unauthorized for one that no valid token has."""
+    import jwt
+
     if len(token) > MAX_LENGTH:
         raise _invalid(f"must have at most {MAX_LENGTH} characters")
     try:

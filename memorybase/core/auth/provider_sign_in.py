@@ -21,7 +21,6 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import httpx
-import jwt
 
 from memorybase.core import errors
 from memorybase.core.auth import access_tokens, api_keys, web_sessions
@@ -155,11 +154,7 @@ def _exchanged(services: Services, metadata: Mapping[str, Any], begun: Begun, co
 def _identity(services: Services, token: str, begun: Begun) -> Mapping[str, Any]:
     """The claims of an ID token for this sign-in (OpenID Connect Core, 3.1.3.7)."""
     client_id = services.settings.sign_in_client_id
-    try:
-        kid = jwt.get_unverified_header(token).get("kid")
-    except jwt.PyJWTError as error:
-        raise _failed("its ID token cannot be read") from error
-    pending = access_tokens.issuer_of(services).pending(kid)
+    pending = access_tokens.pending(services, token)
     if pending is not None:
         wait((pending,), issuers.FETCH_SECONDS)
     claims = access_tokens.signed_claims(services, token)
