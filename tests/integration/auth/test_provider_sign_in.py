@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from harness.api import Api, open_api, settings_in
 from harness.issuer import PUBLIC_URL, IssuerServer, serve_issuer, unsigned
+from harness.plain_browser import mounted
 from harness.rows import each_row
 
 from memorybase.core import errors
@@ -22,6 +23,7 @@ from memorybase.core.auth import access_tokens, api_keys, provider_sign_in, web_
 from memorybase.core.auth.api_keys import SCOPES
 from memorybase.core.auth.provider_sign_in import Begun, Returned
 from memorybase.core.auth.web_sessions import Ticket
+from memorybase.core.settings import Settings
 
 CLIENT = "page"
 ROLES = {"team": "editor", "readers": "reader", "admins": "operator"}
@@ -164,3 +166,20 @@ def test_a_person_has_no_key_and_an_access_token_does_not_open_the_page(api: Api
 
     with pytest.raises(errors.Unauthorized):
         web_sessions.open_session(api.services, issuer.token())
+
+
+def test_without_a_client_nobody_signs_in_with_a_provider(api_settings: Settings) -> None:
+    with open_api(api_settings) as api, mounted(api):
+        for path in ("/ui/sign-in/provider", "/ui/sign-in/callback?code=x&state=x"):
+            assert api.client.get(path, follow_redirects=False).status_code == 404
+        assert "/sign-in/provider" not in api.client.get("/ui/sign-in").text
+
+
+def test_a_browser_that_began_no_sign_in_gets_the_form_again(api: Api) -> None:
+    with mounted(api):
+        for cookie in ("", "made-up", base64.urlsafe_b64encode(b"7").decode()):
+            answer = api.client.get(
+                "/ui/sign-in/callback?code=x&state=x", headers={"Cookie": f"memorybase_sign_in={cookie}"}
+            )
+            assert answer.status_code == 401
+            assert "it began in another browser" in answer.text
