@@ -105,8 +105,9 @@ check-pgbouncer: $(INSTALLED_DEV) ## run the tests of the flow on PostgreSQL thr
 check-generators: $(INSTALLED_DEV) $(INSTALLED_GENERATORS) ## generate clients in TypeScript and Python and use them (needs npm of Node 20 or later)
 	$(SLOW_PYTEST) -n0 tests/acceptance/test_generators.py
 
-check-mcp: $(INSTALLED_DEV) $(INSTALLED_MCP_CLIENTS) ## use the MCP server with TypeScript clients, Claude Code and the conformance suite, and our plugin in Claude Code (needs npm of Node 20 or later)
-	$(SLOW_PYTEST) -n0 tests/acceptance/test_mcp_clients.py tests/acceptance/test_claude_code_plugin.py
+check-mcp: $(INSTALLED_DEV) $(INSTALLED_MCP_CLIENTS) ## use the MCP server with TypeScript clients, Claude Code and the conformance suite, our plugin in Claude Code, and sign-ins at an OpenID provider (needs npm of Node 20 or later)
+	$(SLOW_PYTEST) -n0 tests/acceptance/test_mcp_clients.py tests/acceptance/test_claude_code_plugin.py \
+		tests/acceptance/test_oauth.py
 
 check-coding-agents: $(INSTALLED_DEV) $(INSTALLED_CODING_AGENTS) ## use memory in Codex, Copilot CLI, Gemini CLI and opencode (1 GB, needs npm of Node 20 or later)
 	$(SLOW_PYTEST) -n0 tests/acceptance/test_coding_agents.py

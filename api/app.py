@@ -15,7 +15,7 @@ from fastapi.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from api import contract, docs_page, failures, mcp
+from api import contract, docs_page, failures, mcp, protected_resource
 from api.admission import Admission, admission_of
 from api.bodies import BodyBound
 from api.file_limit import raise_file_limit
@@ -126,7 +126,15 @@ def _surround(app: FastAPI, settings: Settings) -> None:
                 "traceparent",
                 *mcp.HEADERS,
             ],
-            expose_headers=[REQUEST_ID, REPLAYED, "Location", "RateLimit", "RateLimit-Policy", "Retry-After"],
+            expose_headers=[
+                REQUEST_ID,
+                REPLAYED,
+                "Location",
+                "RateLimit",
+                "RateLimit-Policy",
+                "Retry-After",
+                protected_resource.CHALLENGE,
+            ],
         )
     app.add_middleware(RequestContext)
     app.add_middleware(RequestMetrics)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import re
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any, get_origin
 from uuid import UUID
 
@@ -22,9 +24,10 @@ from api.limits import Gate
 from api.locations import PREFIX
 from api.middleware import path_text
 from api.operations import Policy, policy_of
+from api.proxy_user import USER
 from api.schemas import ERRORS, Identifier, SentUuid, Stored
 from memorybase.core import errors, ids, validation
-from memorybase.core.auth import api_keys
+from memorybase.core.auth import access_tokens, api_keys
 from memorybase.core.auth.api_keys import Principal
 from memorybase.core.callers import acting_as
 from memorybase.core.calls import Effect
@@ -33,6 +36,7 @@ from memorybase.core.models import ID_LENGTH
 from memorybase.core.services import Services
 
 MAX_TEXT_FILTER = 200  # characters
+ISSUER_SECONDS = 5.0  # that a call waits for the authorization server
 
 BEARER = HTTPBearer(auto_error=False, scheme_name="Bearer", description="An API key.")
 HEADER = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="ApiKey", description="An API key.")
@@ -294,22 +298,38 @@ async def authenticate(request: Request, bulkhead: Bulkhead) -> Principal:
         gate.refused(name, address)
         raise errors.Unauthorized
     try:
+        await _issuer_answered(services_of(request), secret)
         principal = await bulkhead.run(lambda: check_key(request))
     except errors.Unauthorized:
         gate.refused(name, address)
         raise
     gate.opened(name)
     request.scope["answer_headers"].update(gate.headers(name))
+    if principal.token is not None and not request.scope.get(USER):
+        request.scope[USER] = principal.token.subject  # so the audit log names the person
     return principal
 
 
+async def _issuer_answered(services: Services, secret: str) -> None:
+    """Wait for the keys that an access token needs, in no thread: `check_key` holds one of few."""
+    if access_tokens.is_token(services.settings, secret):
+        pending = access_tokens.pending(services, secret)
+        if pending is not None:
+            with suppress(TimeoutError):  # check_key says that the keys are unknown
+                async with asyncio.timeout(ISSUER_SECONDS):
+                    await asyncio.wrap_future(pending)
+
+
 def check_key(request: Request) -> Principal:
-    """The caller, if its key is still valid; raises Unauthorized."""
-    return api_keys.authenticate(services_of(request), secret_of(request))
+    """The caller, if its key or access token is still valid; raises Unauthorized."""
+    services, secret = services_of(request), secret_of(request)
+    if access_tokens.is_token(services.settings, secret):
+        return access_tokens.authenticate(services, secret)
+    return api_keys.authenticate(services, secret)
 
 
 def secret_of(request: Request) -> str:
-    """The API key that the request brings, from either header; empty without one."""
+    """The API key or access token that the request brings, from either header; empty without one."""
     scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
     secret = credentials if scheme.lower() == "bearer" else request.headers.get("x-api-key", "")
     # Headers are decoded as latin-1; a key from the settings may contain other characters.

@@ -286,7 +286,7 @@ async def within_limits(request: Request, rule: Rule, bulkhead: Bulkhead) -> Req
     changed = await bulkhead.run(run)
     if "query" in changed:
         request.scope["query_string"] = urlencode(query).encode()
-    return _with_body(request, json.dumps(body).encode() if "body" in changed else sent)
+    return with_body(request, json.dumps(body).encode() if "body" in changed else sent)
 
 
 def _json_object(sent: bytes) -> dict[str, Any] | None:
@@ -298,7 +298,7 @@ def _json_object(sent: bytes) -> dict[str, Any] | None:
     return body if isinstance(body, dict) else None
 
 
-def _with_body(request: Request, body: bytes) -> Request:
+def with_body(request: Request, body: bytes) -> Request:
     """A copy of the request that brings this body."""
     pending = [body]
 

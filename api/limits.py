@@ -18,7 +18,7 @@ from cachetools import LRUCache
 from fastapi.concurrency import run_in_threadpool
 
 from memorybase.core import errors
-from memorybase.core.auth import api_keys
+from memorybase.core.auth import access_tokens, api_keys
 from memorybase.core.services import Services
 from memorybase.core.settings import Settings
 
@@ -92,7 +92,7 @@ class Gate:
             return self.admit(secret, address)
         except AddressLimited:
             name = api_keys.hash_of(secret)
-            if secret and await self._is_valid(services, name):
+            if access_tokens.is_valid(services, secret) or (secret and await self._is_valid(services, name)):
                 return name
             raise
 

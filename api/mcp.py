@@ -1,12 +1,14 @@
 """The MCP server at /mcp.
 
-The server is memorybase_client.mcp. A tool calls the endpoints of this application with the caller's own key, without a
-network. So each call passes the checks, the bounds and the admission of its endpoint, and its searches run in threads.
+The server is memorybase_client.mcp. A tool calls the endpoints of this application with the caller's own key or access
+token, without a network. So each call passes the checks, the bounds and the admission of its endpoint, and its searches
+run in threads.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,17 +23,22 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as AsgiScope
 
+from api import protected_resource
 from api.admission import Work, admission_of
 from api.deps import authenticate, check_query, secret_of
+from api.key_limits import with_body
 from api.middleware import REQUEST_ID, path_text
 from api.proxy_user import USER
-from memorybase.core import errors
+from memorybase.core import errors, ids
+from memorybase.core.auth.api_keys import Principal
+from memorybase.core.auth.limits import KeyLimits
 
 if TYPE_CHECKING:
     from memorybase_client.mcp.scope import Scope
 
 PATH = "/mcp"
 END_USER = "end_user_id"
+WRITING_TOOLS = frozenset({"remember", "correct_memory", "forget_memory"})  # the others only read
 # Headers of the protocol that a page of an allowed origin sends.
 HEADERS = ("Mcp-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name")
 _LOCAL = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")  # of clients on the user's machine
@@ -39,8 +46,11 @@ _LOCAL = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")  # of c
 
 def mount(app: FastAPI) -> None:
     """Serve /mcp for the only flow of a key, and /mcp/flows/{flow_id}."""
-    for path in (PATH, f"{PATH}/flows/{{flow_id}}"):
+    paths = [PATH, f"{PATH}/flows/{{flow_id}}"]
+    for path in paths:
         app.router.routes.append(Route(path, _Endpoint(), methods=["POST"], include_in_schema=False))
+    if app.state.settings.oauth_issuer:
+        protected_resource.mount(app, paths)
 
 
 @asynccontextmanager
@@ -98,12 +108,56 @@ class _Endpoint:
         from memorybase_client.mcp.scope import SCOPE
 
         request = Request(scope, receive)
-        await authenticate(request, admission_of(request).key_check(Work.READ))
+        principal = await _caller(request)
         _check_origin(request)
+        if principal.token is not None:
+            receive = await _within_token(request, principal)
         check_query(request, [END_USER])
         async with _client(request) as client:
-            scope[SCOPE] = _scope(request, client)
+            scope[SCOPE] = _scope(request, client, principal.limits)
             await request.app.state.mcp(scope, receive, send)
+
+
+async def _caller(request: Request) -> Principal:
+    """The caller. Raises Unauthorized."""
+    try:
+        principal = await authenticate(request, admission_of(request).key_check(Work.READ))
+        _check_issued_for(request, principal)
+    except errors.Unauthorized as error:
+        protected_resource.challenge(request, error if secret_of(request) else None, "read", "write")
+        raise
+    return principal
+
+
+def _check_issued_for(request: Request, principal: Principal) -> None:
+    """Raises Unauthorized for an access token of another flow than the one in the address."""
+    issued_for = None if principal.token is None else principal.token.flow_ids
+    sent = request.path_params.get("flow_id")
+    if issued_for is not None and (sent is None or ids.flow_id(principal.user_id, path_text(sent)) not in issued_for):
+        raise errors.Unauthorized("The access token is for another address of this server. Get one for this address")
+
+
+async def _within_token(request: Request, principal: Principal) -> Receive:
+    """The request again, for a token with the scopes that it needs. Raises Forbidden: only an answer with this status
+    tells clients to ask the authorization server for more, and what a tool returns is 200."""
+    body = await request.body()
+    needed = ("read", "write") if _tool_of(body) in WRITING_TOOLS else ("read",)
+    try:
+        for scope in needed:
+            principal.require(scope)
+    except errors.Forbidden as error:
+        protected_resource.challenge(request, error, *needed)
+        raise
+    return with_body(request, body).receive
+
+
+def _tool_of(body: bytes) -> str:
+    """The tool that is called; empty for another request."""
+    try:
+        sent = json.loads(body)
+        return str(sent["params"]["name"]) if sent["method"] == "tools/call" else ""
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return ""
 
 
 def _check_origin(request: Request) -> None:
@@ -116,13 +170,15 @@ def _check_origin(request: Request) -> None:
         )
 
 
-def _scope(request: Request, client: AsyncClient) -> Scope:
+def _scope(request: Request, client: AsyncClient, limits: KeyLimits | None) -> Scope:
     from memorybase_client.mcp.scope import Scope
 
     flow_id = request.path_params.get("flow_id")
     end_user = request.query_params.get(END_USER)
     if end_user == "":
         raise errors.InvalidRequest(f"{END_USER} must not be empty", field=END_USER)
+    if end_user is None and limits is not None:
+        end_user = limits.end_user_id  # each end user has notes of their own
     return Scope(client, flow=None if flow_id is None else path_text(flow_id), end_user=end_user)
 
 

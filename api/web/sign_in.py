@@ -1,9 +1,12 @@
-"""Signing in with an API key or a one-time link, and signing out."""
+"""Signing in with an API key, a one-time link or an OpenID Connect provider, and signing out."""
 
 from __future__ import annotations
 
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.concurrency import run_in_threadpool
@@ -14,12 +17,15 @@ from api.web import calls, responses, same_origin
 from api.web.problems import error_text
 from api.web.visits import COOKIE, Visitor, root_of, services_of
 from memorybase.core import errors
-from memorybase.core.auth import web_sessions
+from memorybase.core.auth import provider_sign_in, web_sessions
 from memorybase.core.auth.web_sessions import Ticket
 from memorybase.core.services import Services
 
 router = APIRouter(include_in_schema=False)
 
+BEGUN_COOKIE = "memorybase_sign_in"
+SIGN_IN_SECONDS = 600  # that a person has at the provider
+MAX_NEXT_PATH = 1_000
 WRONG_KEY = "No API key of this server is like this one. Check that the key is whole and was not revoked."
 
 
@@ -62,10 +68,64 @@ async def _sign_in(
         except errors.Unauthorized:
             gate.refused(name, address)
             raise
-    except (errors.Unauthorized, errors.RateLimited) as error:
+    except (errors.Unauthorized, errors.Forbidden, errors.RateLimited, errors.IssuerUnavailable) as error:
         return _form(request, next_path, error)
     await run_in_threadpool(calls.record_sign_in, request, services, ticket.token)
     return _signed_in(request, ticket, next_path)
+
+
+@router.get("/sign-in/provider")
+async def go_to_provider(request: Request, next_path: Annotated[str, Query(alias="next")] = "") -> Response:
+    """Sends the browser to the OpenID Connect provider. What it must show on its return is in a cookie."""
+    services, begun = _services_with_provider(request), provider_sign_in.Begun.new()
+    try:
+        address = await run_in_threadpool(provider_sign_in.address, services, begun)
+    except errors.IssuerUnavailable as error:
+        return _form(request, next_path, error)
+    response = RedirectResponse(address, status_code=303)
+    kept = json.dumps([begun.state, begun.nonce, begun.verifier, next_path[:MAX_NEXT_PATH]])
+    response.set_cookie(
+        BEGUN_COOKIE,
+        urlsafe_b64encode(kept.encode()).decode(),
+        max_age=SIGN_IN_SECONDS,
+        path=f"{root_of(request)}/sign-in",
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="lax",  # the provider leads back to this page
+    )
+    return response
+
+
+@router.get("/sign-in/callback")
+async def return_from_provider(request: Request) -> Response:
+    _services_with_provider(request)
+    begun, next_path = _begun(request)
+    given = {name: request.query_params.get(name) for name in ("state", "code", "iss", "error")}
+    returned = provider_sign_in.Returned(**{name: value for name, value in given.items() if value is not None})
+
+    def finish(services: Services, _: str) -> Ticket:
+        return provider_sign_in.finish(services, begun, returned)
+
+    response = await _sign_in(request, finish, "", next_path)
+    response.delete_cookie(BEGUN_COOKIE, path=f"{root_of(request)}/sign-in")
+    return response
+
+
+def _begun(request: Request) -> tuple[provider_sign_in.Begun, str]:
+    """The sign-in that this browser has begun; of another browser one that nothing matches."""
+    try:
+        state, nonce, verifier, next_path = json.loads(urlsafe_b64decode(request.cookies.get(BEGUN_COOKIE, "")))
+        return provider_sign_in.Begun(str(state), str(nonce), str(verifier)), str(next_path)
+    except (ValueError, TypeError):
+        return provider_sign_in.Begun.new(), ""
+
+
+def _services_with_provider(request: Request) -> Services:
+    """Raises NotFound if people do not sign in with a provider."""
+    services = services_of(request)
+    if not services.settings.sign_in_client_id:
+        raise errors.NotFound("People do not sign in with a provider here: MEMORYBASE_SIGN_IN_CLIENT_ID is not set")
+    return services
 
 
 @router.post("/sign-out")
@@ -98,4 +158,7 @@ def _form(request: Request, next_path: str, error: errors.MemorybaseError | None
     if isinstance(error, errors.Unauthorized) and error.message == errors.Unauthorized().message:
         message = WRONG_KEY  # the message of the API names headers
     status = error.status_code if error else 200
-    return responses.page(request, "sign_in.html", status, title="Sign in", message=message, next_path=next_path)
+    settings = services_of(request).settings
+    provider = urlsplit(settings.oauth_issuer).hostname if settings.sign_in_client_id else None
+    shown = {"message": message, "next_path": next_path, "provider": provider}
+    return responses.page(request, "sign_in.html", status, title="Sign in", **shown)

@@ -12,6 +12,7 @@
     │   ├── LockUnavailable           Redis does not answer
     │   ├── QueueUnavailable
     │   ├── SummarizerUnavailable
+    │   ├── IssuerUnavailable         the authorization server does not answer, so tokens cannot be checked
     │   ├── DocumentBusy              concurrent writers won every attempt to write an object
     │   └── NotReady                  a part of the stack is not ready (GET /health/ready)
     ├── MessageFailure                one message cannot be embedded: dead-letter it and continue
@@ -169,6 +170,12 @@ class SummarizerUnavailable(EnvironmentFailure):
     """The summarizer is unavailable."""
 
     code = "summarizer_unavailable"
+
+
+class IssuerUnavailable(EnvironmentFailure):
+    """The authorization server does not answer, so access tokens cannot be checked. API keys work."""
+
+    code = "issuer_unavailable"
 
 
 class DocumentBusy(EnvironmentFailure):

@@ -32,6 +32,8 @@ QuotaDefaults = dict[QuotaName, Annotated[int, Field(ge=0, le=MAX_QUOTA)]]
 TokenPrices = dict[str, dict[Literal["input", "output"], Annotated[float, Field(ge=0)]]]
 SecretRule = Literal["keep", "redact", "refuse"]
 PromptSide = Literal["query", "passage"]
+TokenScope = Literal["read", "write"]
+Role = Literal["reader", "editor", "operator"]
 
 
 class EmbeddingSettings(BaseSettings):
@@ -93,6 +95,72 @@ class RetentionSettings(BaseSettings):
     deleted_retention_days: int = Field(
         30, ge=0, le=3_650, description="Days that a deleted message can be restored; 0: its text is deleted at once."
     )
+
+
+def is_secure(url: str) -> bool:
+    """Whether nobody but the host in this URL can answer: it is https, or stays on this machine."""
+    parts = urlsplit(url)
+    is_here = parts.scheme == "http" and parts.hostname in {"localhost", "127.0.0.1", "::1"}
+    return (parts.scheme == "https" and bool(parts.hostname)) or is_here
+
+
+class SignInSettings(BaseSettings):
+    """Fields of `Settings`: whose access tokens the API accepts, and what they may do."""
+
+    public_url: str = Field(
+        "", description="Address at which clients reach the API, such as https://memory.example.com; for oauth_issuer."
+    )
+    oauth_issuer: str = Field(
+        "",
+        description="Issuer of the OpenID Connect or OAuth 2.1 server whose access tokens are accepted like API keys; "
+        "empty: none.",
+    )
+    oauth_audiences: list[str] = Field(
+        default_factory=list,
+        description="Audiences of its tokens that are for this server, besides public_url/mcp; for servers that do not "
+        "put the requested resource into a token.",
+    )
+    oauth_scopes: dict[str, TokenScope] = Field(
+        default_factory=lambda: dict[str, TokenScope]({"memory:read": "read", "memory:write": "write"}),
+        description="What a scope or role in a token allows: read or write.",
+    )
+    oauth_scope_claim: str = Field(
+        "", description="Claim with the scopes or roles, such as realm_access.roles; empty: scope, or scp."
+    )
+    oauth_end_user_claim: str = Field(
+        "sub",
+        description="Claim with the end user, whose memory alone a token reaches; empty: that of all end users.",
+    )
+    oauth_flows_claim: str = Field(
+        "", description="Claim with the id of the flow, or a list of them, that a token reaches; empty: all flows."
+    )
+
+    sign_in_client_id: str = Field(
+        "",
+        description="Client id of the web page at oauth_issuer, where people then can sign in; empty: with keys only.",
+    )
+    sign_in_client_secret: str | None = Field(None, description="Secret of sign_in_client_id; unset: a public client.")
+    sign_in_scopes: str = Field("openid", description="Scopes that the page asks for; some servers want groups too.")
+    sign_in_role_claim: str = Field("groups", description="Claim of the ID token with groups or roles.")
+    sign_in_roles: dict[str, Role] = Field(
+        default_factory=dict,
+        description="What a group or role may do on the page: reader, editor or operator, such as "
+        '{"memory-team": "editor"}. Nobody else gets in.',
+    )
+
+    @field_validator("public_url", "oauth_issuer")
+    @classmethod
+    def _is_https(cls, url: str, info: ValidationInfo) -> str:
+        parts = urlsplit(url)
+        has_path = info.field_name == "public_url" and parts.path
+        if url and (not is_secure(url) or parts.query or parts.fragment or parts.username or has_path):
+            form = " without a path" if info.field_name == "public_url" else ""
+            message = (
+                f"{info.field_name} must be an https URL{form}, or an http URL of this machine "
+                f"(got '{without_password(url)}')"
+            )
+            raise ValueError(message)
+        return url
 
 
 ENVIRONMENT_PREFIX = "MEMORYBASE_"
@@ -182,7 +250,7 @@ def _traces_have_texts() -> bool:
     return wanted
 
 
-class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
+class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings, SignInSettings):
     """Each field is the environment variable `MEMORYBASE_<NAME>`; an invalid value raises ValidationError."""
 
     model_config = SettingsConfigDict(env_prefix=ENVIRONMENT_PREFIX, extra="ignore", frozen=True)
@@ -402,6 +470,12 @@ class Settings(EmbeddingSettings, DistillerSettings, RetentionSettings):
             raise ValueError(message)
         if self.proxy_user_header and not self.trusted_proxies:
             message = "proxy_user_header needs trusted_proxies: from all others the header is not believed"
+            raise ValueError(message)
+        if self.oauth_issuer and not self.public_url:
+            message = "oauth_issuer needs public_url: tokens must be issued for this server's address"
+            raise ValueError(message)
+        if self.sign_in_client_id and not (self.oauth_issuer and self.sign_in_roles):
+            message = "sign_in_client_id needs oauth_issuer and sign_in_roles: without a role nobody gets in"
             raise ValueError(message)
         languages = ["detect", "none", *sorted({*Stemmer.algorithms(), "chinese", "japanese"})]
         if self.keyword_language not in languages:

@@ -153,6 +153,7 @@ PLAIN_WORDS: dict[str, set[str]] = {
         "api.limits",  # as the header of rate limits calls its own
         "api.key_schemas",
         "api.routes.keys",
+        "memorybase.core.auth.access_tokens",
         "memorybase.core.auth.api_keys",
         "memorybase.core.auth.web_sessions",
         "memorybase.core.callers",

@@ -56,6 +56,12 @@ def test_which_vector_stores_are_used_and_where(
         ({"redis_url": "redis://a:6379,redis://b:6379"}, "redis_url must be redis://"),
         ({"redis_url": "sentinel://a:26379;sentinel://b:26379"}, r"redis_url must be redis://.*redis\+sentinel://"),
         ({"redis_url": "amqp://a:5672"}, "redis_url must be redis://"),
+        ({"public_url": "http://memory.example.com"}, "public_url must be an https URL without a path"),
+        ({"public_url": "https://example.com/memory"}, "public_url must be an https URL without a path"),
+        ({"oauth_issuer": "http://id.example.com"}, "oauth_issuer must be an https URL"),
+        ({"oauth_issuer": "https://id.example.com/?realm=a"}, "oauth_issuer must be an https URL"),
+        ({"oauth_issuer": "https://id.example.com"}, "oauth_issuer needs public_url"),
+        ({"sign_in_client_id": "page"}, "sign_in_client_id needs oauth_issuer and sign_in_roles"),
         ({"broker_url": "rabbit:5672"}, r"broker_url must be amqp://.*, redis://.* \(got 'rabbit:5672'\)"),
         ({"broker_url": "amqp://a:5672;amqp://b:5672"}, "broker_url must be amqp://USER:PASSWORD@HOST:PORT"),
         ({"redis_url": "redis+sentinel://a:26379,b:26379"}, "HOST:PORT,.../SERVICE/DATABASE"),  # no service

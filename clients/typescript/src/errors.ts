@@ -159,6 +159,11 @@ export class SummarizerUnavailable extends EnvironmentFailure {
   static override readonly code: string = "summarizer_unavailable";
 }
 
+/** The authorization server does not answer, so access tokens cannot be checked. API keys work. */
+export class IssuerUnavailable extends EnvironmentFailure {
+  static override readonly code: string = "issuer_unavailable";
+}
+
 /** Concurrent writers won every attempt to write this document. */
 export class DocumentBusy extends EnvironmentFailure {
   static override readonly code: string = "document_busy";
@@ -368,7 +373,7 @@ const KINDS = [
   MemorybaseError, ConnectionFailed, StreamBroken, UnexpectedAnswer, NotSearchable, ServerFailure, EnvironmentFailure,
   MessageFailure, CallerError, Conflict, DatabaseUnavailable, VectorStoreUnavailable, CollectionMissing,
   DimensionMismatch, ModelUnavailable, ModelPreparing, EmbeddingFailed, LockUnavailable, QueueUnavailable,
-  SummarizerUnavailable, DocumentBusy, DocumentUnsupported, NotReady, TextRejected, VectorRejected, SummaryRejected, ConstraintViolated,
+  SummarizerUnavailable, IssuerUnavailable, DocumentBusy, DocumentUnsupported, NotReady, TextRejected, VectorRejected, SummaryRejected, ConstraintViolated,
   StatementRefused, ClaimLost, InvalidRequest, Unauthorized, Forbidden, OutsideKeyLimits, NotFound, TooLarge,
   RateLimited, QuotaExceeded, QuotaFull, NameTaken, MessageConflict, RunConflict, AmbiguousId, SessionConflict,
   IngestionActive, MemoryBasePaused, BuildActive, MemoryBaseOnly, SecretRefused, IdempotencyKeyReused, AddressRefused,

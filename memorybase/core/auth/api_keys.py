@@ -40,13 +40,22 @@ VALID_SECONDS = 1.0  # a key is looked up once in this time; another process may
 _SECRET_PREFIX = "mb_"  # noqa: S105 - lets secret scanners recognise keys
 _SHOWN_PREFIX = 8
 _SHORT_SECRET = 24  # no prefix is shown of shorter keys, which were chosen by hand
-_MOST_KEPT = 1_000  # valid keys in memory
+MOST_KEPT = 1_000  # valid keys in memory
+
+
+@dataclass(frozen=True, slots=True)
+class TokenOf:
+    """Whose access token a caller brings, and the flows that it was issued for; None: for the whole server."""
+
+    subject: str
+    flow_ids: frozenset[UUID] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
     """The authenticated caller. All data is scoped to the user; every endpoint requires one of the scopes. `limits`:
-    what a limited key may touch of it; `charged`: the quotas that its calls count for."""
+    what a limited key may touch of it; `charged`: the quotas that its calls count for. `token`: of a caller without an
+    API key, whose `key_id` is that of no row."""
 
     user_id: UUID
     key_id: UUID
@@ -54,11 +63,18 @@ class Principal:
     name: str = ""
     limits: KeyLimits | None = None
     charged: Caller | None = None
+    token: TokenOf | None = None
+
+    @property
+    def stored_key_id(self) -> UUID | None:
+        """The row of the caller's key, for what refers to one."""
+        return self.key_id if self.token is None else None
 
     def require(self, scope: str) -> None:
         """Raises Forbidden."""
         if scope not in self.scopes:
-            raise errors.Forbidden(f"This API key lacks the scope '{scope}'. Use a key with that scope", scope=scope)
+            kind, other = ("API key", "a key") if self.token is None else ("access token", "one")
+            raise errors.Forbidden(f"This {kind} lacks the scope '{scope}'. Use {other} with that scope", scope=scope)
 
 
 class _ValidKeys:
@@ -66,7 +82,7 @@ class _ValidKeys:
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()
-        self._kept: Cache[bytes, tuple[Principal, datetime | None]] = Cache(_MOST_KEPT)
+        self._kept: Cache[bytes, tuple[Principal, datetime | None]] = Cache(MOST_KEPT)
         self.revocations = 0
 
     def get(self, key_hash: bytes) -> Principal | None:
@@ -220,12 +236,18 @@ def ensure_local_user(services: Services, secret: str) -> UUID:
     """Create the user "local" and this key with all scopes. Idempotent; a revoked key stays revoked."""
     now = datetime.now(UTC)
     with services.database.transaction() as db:
-        credentials.insert_user_if_absent(db, {"id": uuid4(), "name": LOCAL_USER, "created_at": now})
-        user_id = credentials.user_by_name(db, LOCAL_USER)
-        if user_id is None:
-            raise errors.DatabaseUnavailable("The local user is missing after its insert. Try again")
+        user_id = insert_local_user(db, now)
         values = _values(user_id, name=LOCAL_USER, secret=secret, scopes=SCOPES, now=now)
         credentials.insert_key_if_absent(db, values)
+    return user_id
+
+
+def insert_local_user(db: OrmSession, now: datetime) -> UUID:
+    """The id of the user "local", which is created if there is none."""
+    credentials.insert_user_if_absent(db, {"id": uuid4(), "name": LOCAL_USER, "created_at": now})
+    user_id = credentials.user_by_name(db, LOCAL_USER)
+    if user_id is None:
+        raise errors.DatabaseUnavailable("The local user is missing after its insert. Try again")
     return user_id
 
 

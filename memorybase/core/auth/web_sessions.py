@@ -40,14 +40,14 @@ def open_session(services: Services, secret: str) -> Ticket:
     principal = api_keys.authenticate(services, secret)
     _check_unlimited(principal)
     with services.database.transaction() as db:
-        return _issue(db, principal.key_id, "session", SESSION_LIFETIME)
+        return issue(db, principal.key_id, "session", SESSION_LIFETIME)
 
 
 def make_link(services: Services, principal: Principal) -> Ticket:
     """Create a link that works once, within LINK_LIFETIME. Raises Forbidden for a limited key."""
     _check_unlimited(principal)
     with services.database.transaction() as db:
-        return _issue(db, principal.key_id, "link", LINK_LIFETIME)
+        return issue(db, principal.key_id, "link", LINK_LIFETIME)
 
 
 def enter(services: Services, token: str) -> Ticket:
@@ -56,7 +56,7 @@ def enter(services: Services, token: str) -> Ticket:
         key_id = credentials.take_link(db, api_keys.hash_of(token), datetime.now(UTC))
         if key_id is None:
             raise errors.Unauthorized("This link was used or has expired. Run `memorybase sign-in` for a new one")
-        return _issue(db, key_id, "session", SESSION_LIFETIME)
+        return issue(db, key_id, "session", SESSION_LIFETIME)
 
 
 def principal_of(services: Services, token: str) -> Principal:
@@ -72,7 +72,9 @@ def principal_of(services: Services, token: str) -> Principal:
 
 
 def _check_unlimited(principal: Principal) -> None:
-    """The page shows every flow and every end user."""
+    """The page shows every flow and every end user, and a session ends with its key."""
+    if principal.token is not None:
+        raise errors.Forbidden("An access token cannot sign in to the page. Use an API key")
     if principal.limits is not None:
         raise errors.Forbidden("A key that is limited to flows or to an end user cannot sign in to the page")
 
@@ -83,7 +85,8 @@ def close(services: Services, token: str) -> None:
         credentials.delete_session(db, api_keys.hash_of(token))
 
 
-def _issue(db: OrmSession, key_id: UUID, kind: Literal["link", "session"], lifetime: timedelta) -> Ticket:
+def issue(db: OrmSession, key_id: UUID, kind: Literal["link", "session"], lifetime: timedelta) -> Ticket:
+    """A new ticket of this key."""
     now = datetime.now(UTC)
     ticket = Ticket(token=secrets.token_urlsafe(32), expires_at=now + lifetime)
     db.add(

@@ -104,6 +104,14 @@ def insert_key_if_absent(db: OrmSession, values: Mapping[str, Any]) -> None:
     db.execute(insert(db, ApiKey).values(**values).on_conflict_do_nothing(index_elements=["key_hash"]))
 
 
+def put_person(db: OrmSession, values: Mapping[str, Any]) -> bool:
+    """Store the row of a person who has signed in, or what has changed of it. False if it was revoked."""
+    statement = insert(db, ApiKey).values(**values)
+    changes = {name: values[name] for name in ("name", "scopes", "expires_at")}
+    statement = statement.on_conflict_do_update(index_elements=["id"], set_=changes, where=ApiKey.revoked_at.is_(None))
+    return db.execute(statement.returning(ApiKey.id)).scalar_one_or_none() is not None
+
+
 def take_link(db: OrmSession, token_hash: bytes, now: datetime) -> UUID | None:
     """Delete a link and return the id of its key; None if it is invalid. Of two concurrent calls one gets None."""
     statement = sa.delete(WebTicket).where(

@@ -69,7 +69,7 @@ def mark_result(body: LabelBody, services: ServicesDep, caller: Writer) -> Label
         settings=body.settings,
     )
     with counting() as replaced:
-        label = labels.mark(services, caller.user_id, caller.key_id, wanted)
+        label = labels.mark(services, caller.user_id, caller.stored_key_id, wanted)
     return replace(label, warnings=caveats.redacted(replaced))
 
 

@@ -38,5 +38,8 @@ def get_usage(
     only."""
     if key_id is not None and key_id != caller.key_id:
         caller.require("admin")
-    found = usage.usage_of_key(services, caller.user_id, key_id or caller.key_id)
+    if caller.token is not None and caller.charged is not None:
+        found = usage.usage_of_caller(services, caller.key_id, caller.charged)
+    else:
+        found = usage.usage_of_key(services, caller.user_id, key_id or caller.key_id)
     return found if caller.limits is None else replace(found, user=[])

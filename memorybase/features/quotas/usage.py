@@ -124,7 +124,13 @@ def usage_of_key(services: Services, user_id: UUID, key_id: UUID) -> Usage:
         of_user = credentials.quotas_of_user(db, user_id)
     if key is None:
         raise not_found("key", key_id)
-    caller = caller_of(services.settings, user_id, of_user, key.quota_subject or key.id, key.quotas)
+    return usage_of_caller(
+        services, key_id, caller_of(services.settings, user_id, of_user, key.quota_subject or key.id, key.quotas)
+    )
+
+
+def usage_of_caller(services: Services, key_id: UUID, caller: Caller) -> Usage:
+    """Usage by the caller's quotas, whether or not it has an API key."""
     return Usage(key_id, _listed(services, caller, "user"), _listed(services, caller, "key"))
 
 

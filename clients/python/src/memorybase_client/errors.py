@@ -164,6 +164,12 @@ class SummarizerUnavailable(EnvironmentFailure):
     code = "summarizer_unavailable"
 
 
+class IssuerUnavailable(EnvironmentFailure):
+    """The authorization server does not answer, so access tokens cannot be checked. API keys work."""
+
+    code = "issuer_unavailable"
+
+
 class DocumentBusy(EnvironmentFailure):
     """Concurrent writers won every attempt to write this document."""
 
