@@ -61,15 +61,12 @@ def run_jobs(
     Before a batch is embedded whole, another thread claims and reads the next; a third stores the previous one.
     Notifications are safe in any number, at any time and in any order. `now` measures the pace of embedding.
     """
-    is_queued, others_wait = _find_waiting(services, message)
-    if not is_queued and not others_wait:
+    due = _due(services, message)
+    if due is None:
         return JobOutcome.STALE
     with new_thread() as reader, new_thread() as writer, LeaseKeeper(services) as keeper:
-        runner = JobRunner(services, owner, may_continue, keeper, reader, writer, now)
-        if is_queued:
-            return runner.run(message)
-        runner.run_waiting()
-        return JobOutcome.STALE
+        outcome = JobRunner(services, owner, may_continue, keeper, reader, writer, now).run(due)
+        return outcome if due == message else JobOutcome.STALE
 
 
 def run_waiting(
@@ -146,7 +143,7 @@ class JobRunner:
             return True
         try:
             with self._services.database.reading() as db:
-                return jobs.is_any_due(db, clock.now(db))
+                return jobs.first_due(db, clock.now(db)) is not None
         except errors.DatabaseUnavailable:
             return False  # then the job continues as long as it can
 
@@ -290,15 +287,16 @@ class Pace:
         return self._rate * seconds
 
 
-def _find_waiting(services: Services, message: JobMessage) -> tuple[bool, bool]:
-    """Whether the notified job is queued, and if not, whether other jobs wait.
+def _due(services: Services, message: JobMessage) -> JobMessage | None:
+    """The notified job if it is queued, else the first that is due, which may be one that no batch takes.
 
     In busy times most notifications are for jobs that an earlier batch has done: check before taking any lock.
     """
     with services.database.reading() as db:
         if jobs.is_queued(db, message.job_id):
-            return True, True
-        return False, bool(jobs.waiting_jobs(db, clock.now(db), limit=1))
+            return message
+        first = jobs.first_due(db, clock.now(db))
+        return None if first is None else first.message()
 
 
 def _log_long_jobs(started: Sequence[JobWork]) -> None:

@@ -107,18 +107,13 @@ _UPDATE_CLAIMED = sa.update(core(Job)).where(
     _COLUMNS.state == JobState.RUNNING,
     _COLUMNS.epoch == sa.bindparam("claimed_epoch"),
 )
-_WAITING = (
+_DUE = (
     sa.select(*_ROW_COLUMNS)
-    .where(
-        IS_IN_ORDER,
-        IS_LAST_IN_BASE,
-        _COLUMNS.kind != JobKind.REPAIR,
-        _COLUMNS.available_at <= sa.bindparam("now"),
-        _COLUMNS.run_alone.is_(False),
-    )
+    .where(IS_IN_ORDER, IS_LAST_IN_BASE, _COLUMNS.available_at <= sa.bindparam("now"))
     .order_by(_COLUMNS.virtual_time)
     .limit(sa.bindparam("at_most", type_=sa.Integer))
 )
+_WAITING = _DUE.where(_COLUMNS.kind != JobKind.REPAIR, _COLUMNS.run_alone.is_(False))
 _VIRTUAL = _COLUMNS.virtual_time
 _IS_UP_TO = _VIRTUAL <= sa.bindparam("to", type_=sa.BigInteger)  # noqa: SIM300 - the column on the left
 _IS_FROM = _VIRTUAL >= sa.bindparam("since", type_=sa.BigInteger)  # noqa: SIM300
@@ -277,10 +272,9 @@ def waiting_jobs(db: OrmSession, now: datetime, *, limit: int) -> list[JobRow]:
     return records.fetch_all(db, JobRow, _WAITING, {"now": now, "at_most": limit})
 
 
-def is_any_due(db: OrmSession, now: datetime) -> bool:
-    """Whether any job, of any kind, could be claimed now."""
-    due = sa.select(Job.id).where(Job.state == JobState.QUEUED, Job.available_at <= now)
-    return db.scalar(due.limit(1)) is not None
+def first_due(db: OrmSession, now: datetime) -> JobRow | None:
+    """The first queued job, of any kind, that is due."""
+    return next(iter(records.fetch_all(db, JobRow, _DUE, {"now": now, "at_most": 1})), None)
 
 
 def now_and_last_of_base(db: OrmSession, base_id: UUID, *, since: int, to: int) -> tuple[int, int]:

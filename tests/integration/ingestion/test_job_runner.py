@@ -23,6 +23,7 @@ from memorybase.core.memory_bases import deletion, regenerate
 from memorybase.core.queries import cursors
 from memorybase.core.queries.messages import CountedMessage
 from memorybase.core.services import Services
+from memorybase.core.sessions import edits
 from memorybase.core.settings import Settings
 from memorybase.core.vectors.store import CollectionRef, VectorRecord
 
@@ -193,6 +194,16 @@ def test_a_stale_notification_runs_other_waiting_jobs(world: World) -> None:
     assert shift(world, which=1) is JobOutcome.STALE
     assert states(world, base)["new"] == "done"
     world.assert_all_ingested(base)
+
+
+def test_a_stale_notification_runs_a_repair_whose_own_is_behind_others(world: World) -> None:
+    base = ready(world)
+    shift(world)
+    edits.delete_message(world.services, world.user_id, world.messages(SESSIONS[0])[0].id)
+    assert [job.kind for job in world.active_jobs(base)] == ["repair"]
+    assert shift(world, which=1) is JobOutcome.STALE
+    assert world.active_jobs(base) == []
+    world.assert_settled(base)
 
 
 def test_a_worker_continues_a_long_session_while_it_may(world: World) -> None:
