@@ -275,7 +275,7 @@ def _shape(plan: Mapping[str, Any]) -> str:
 
 FAULT_ROWS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "seconds, seed, rate": lambda report: "{seconds:g}, {seed}, {messages_per_second:g}".format(**report["plan"]),
-    "workers": lambda report: str(report["plan"]["workers"]),
+    "workers": lambda report: "1" if report["plan"]["one_process"] else str(report["plan"]["workers"]),
     "faults": lambda report: f"{report['faults_total']:,}",
     "messages acknowledged": lambda report: f"{report['acknowledged']:,}",
     "of these, deleted again": lambda report: f"{report['deleted']:,}",
