@@ -174,8 +174,7 @@ def passes(features: Features, request: SearchRequest) -> bool:
         and (request.end_user_id is None or features.end_user_id == request.end_user_id)
         and (request.roles is None or features.role in request.roles)
         and (request.since is None or features.timestamp >= request.since)
-        and (request.until is None or features.timestamp <= request.until)
-        and (request.as_of is None or features.timestamp <= request.as_of)
+        and (request.latest is None or features.timestamp <= request.latest)
         and features.id not in request.exclude_message_ids
         and has_metadata(features.metadata or {}, request.metadata or {})
         and (request.conditions is None or request.conditions.hold(features))
