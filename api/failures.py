@@ -1,7 +1,7 @@
 """One shape for every error: {type, title, status, detail} of RFC 9457, and for programs {"error": {code, message,
 field?, value?, limit?, retryable, request_id, details?}}.
 
-An error repeats only ids, numbers and enum values that the caller sent, truncated; never message text.
+An error repeats only ids, numbers, times and enum values that the caller sent, truncated; never message text.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 _LIMITS = ("max_length", "min_length", "le", "lt", "ge", "gt")
 _LENGTHS = {"string_too_long", "string_too_short", "too_long", "too_short"}
 _TIME_TYPES = ("datetime_from_date_parsing", "datetime_parsing", "datetime_type")
-_ENUM_TYPES = {"enum", "literal_error", "uuid_parsing", "uuid_type", *_TIME_TYPES}
+_REPEATED = {"enum", "literal_error", "uuid_parsing", "uuid_type", *_TIME_TYPES}
 _MESSAGES = {
     "extra_forbidden": "Unknown field",
     "missing": "This field is required",
@@ -246,7 +246,7 @@ def _value(found: Mapping[str, Any]) -> object:
         return len(value)
     if isinstance(value, bool | int | float):
         return value
-    return value if isinstance(value, str) and found["type"] in _ENUM_TYPES else None
+    return value if isinstance(value, str) and found["type"] in _REPEATED else None
 
 
 def _limit(context: Mapping[str, Any]) -> object:
