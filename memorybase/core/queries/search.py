@@ -356,14 +356,11 @@ def _chunks_held() -> sa.ScalarSelect[int]:
     )
 
 
-def said_within(
-    db: OrmSession, positions: Collection[int], since: datetime | None, until: datetime | None
-) -> set[int]:
+def said_within(db: OrmSession, positions: Collection[int], since: datetime | None, until: datetime | None) -> set[int]:
     """Those of the positions whose messages were said in this time. Less is read than for their features."""
     statement = _said_within(has_since=since is not None, has_until=until is not None)
     return {
-        position
-        for (position,) in _rows(db, statement, {"positions": list(positions), "since": since, "until": until})
+        position for (position,) in _rows(db, statement, {"positions": list(positions), "since": since, "until": until})
     }
 
 
