@@ -1,7 +1,7 @@
 """One shape for every error: {type, title, status, detail} of RFC 9457, and for programs {"error": {code, message,
 field?, value?, limit?, retryable, request_id, details?}}.
 
-An error repeats only ids, numbers and enum values that the caller sent, truncated; never message text.
+An error repeats only ids, numbers, times and enum values that the caller sent, truncated; never message text.
 """
 
 from __future__ import annotations
@@ -38,11 +38,13 @@ METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
 _LIMITS = ("max_length", "min_length", "le", "lt", "ge", "gt")
 _LENGTHS = {"string_too_long", "string_too_short", "too_long", "too_short"}
-_ENUM_TYPES = {"enum", "literal_error", "uuid_parsing", "uuid_type"}
+_TIME_TYPES = ("datetime_from_date_parsing", "datetime_parsing", "datetime_type")
+_REPEATED = {"enum", "literal_error", "uuid_parsing", "uuid_type", *_TIME_TYPES}
 _MESSAGES = {
     "extra_forbidden": "Unknown field",
     "missing": "This field is required",
     "uuid_parsing": "Input should be a UUID",
+    **dict.fromkeys(_TIME_TYPES, "Input should be a date and a time such as 2026-11-16T10:00:00Z"),
 }
 _SUBJECT = re.compile(r"^\w+ should\b")  # of Pydantic's messages: "String should have at most 200 characters"
 
@@ -244,7 +246,7 @@ def _value(found: Mapping[str, Any]) -> object:
         return len(value)
     if isinstance(value, bool | int | float):
         return value
-    return value if isinstance(value, str) and found["type"] in _ENUM_TYPES else None
+    return value if isinstance(value, str) and found["type"] in _REPEATED else None
 
 
 def _limit(context: Mapping[str, Any]) -> object:

@@ -152,12 +152,6 @@ def job_in_path(asked: Asked) -> None:
         asked.limits.check_job(asked.db, asked.user_id, job_id)
 
 
-def named_flows(asked: Asked) -> None:
-    """The list of flows, of which the route shows those of the key."""
-    if asked.limits.flow_ids is None:
-        raise refused("An API key that is limited to an end user cannot list all flows")
-
-
 # Checks of end users. They follow those of flows, which note the flow.
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from contextlib import suppress
+from datetime import UTC, date, datetime, time
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -17,6 +18,7 @@ from pydantic import (
     WithJsonSchema,
     WrapValidator,
 )
+from pydantic_core import PydanticCustomError
 
 from memorybase.core import time_zones
 from memorybase.core.caveats import MAX_QUERY_CHARS, Caveat, Redacted
@@ -48,7 +50,7 @@ def _aware(value: datetime) -> datetime:
     try:
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC)
     except OverflowError as exc:
-        raise ValueError("The time must be between the years 1 and 9999") from exc
+        raise PydanticCustomError("datetime_range", "Input should be between the years 1 and 9999") from exc
 
 
 def _no_number(value: Any) -> Any:
@@ -60,7 +62,7 @@ def _no_number(value: Any) -> Any:
             return value
     elif not isinstance(value, int | float):
         return value
-    raise ValueError("A time must be a date and a time such as 2026-11-16T10:00:00Z, not a number")
+    raise PydanticCustomError("datetime_type", "Input should be no number")
 
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -68,7 +70,10 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 def _end_of_day(value: Any) -> Any:
     """A date alone is the whole day."""
-    return f"{value}T23:59:59.999999" if isinstance(value, str) and _DATE.fullmatch(value) else value
+    with suppress(ValueError):  # Pydantic then refuses what was sent
+        if isinstance(value, str) and _DATE.fullmatch(value):
+            return datetime.combine(date.fromisoformat(value), time.max)
+    return value
 
 
 def _absent(schema: dict[str, Any]) -> None:

@@ -3,7 +3,9 @@ compose files. Needs Docker with buildx, and the registries."""
 
 from __future__ import annotations
 
+import argparse
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +20,10 @@ IMAGE = re.compile(
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    version = ["docker", "buildx", "version"]
+    if shutil.which("docker") is None or subprocess.run(version, check=False, capture_output=True).returncode:
+        sys.exit("error: Docker with buildx is required")
     texts = {ROOT / name: (ROOT / name).read_text(encoding="utf-8") for name in FILES}
     images = sorted({match["image"] for text in texts.values() for match in IMAGE.finditer(text)})
     digests = {image: digest_of(image) for image in images}

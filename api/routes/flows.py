@@ -21,7 +21,7 @@ from api.deps import (
     keyed_router,
 )
 from api.idempotency import keeping, operation_id
-from api.key_limits import FLOW_IN_PATH, Rule, end_user_in, flow_in, named_flows, row_in_path, session_in, without
+from api.key_limits import FLOW_IN_PATH, Rule, end_user_in, flow_in, row_in_path, session_in, without
 from api.locations import location
 from api.middleware import path_text
 from api.operations import operation
@@ -137,11 +137,11 @@ def put_flow(
 
 
 @router.get("/flows")
-@operation(limits=Rule([named_flows], []))
+@operation(limits=Rule([], []))
 def list_flows(services: ServicesDep, caller: Reader, page: PageDep) -> Page[FlowView]:
-    """List flows, oldest first. A key that is limited to flows lists these."""
-    only = None if caller.limits is None else caller.limits.flow_ids
-    return sessions.list_flows(services, caller.user_id, page, only=only)
+    """List flows, oldest first. A key that is limited to flows lists these; one that is limited to an end user alone
+    lists those with sessions of the end user."""
+    return sessions.list_flows(services, caller.user_id, page, caller.limits)
 
 
 @router.get("/flows/{flow_id}")

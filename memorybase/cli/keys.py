@@ -115,6 +115,18 @@ def revoke(key_id: KeyIdArgument, data_dir: DataDirOption = None) -> None:
     typer.echo(f"revoked {parsed}")
 
 
+@app.command()
+def restore(key_id: KeyIdArgument, data_dir: DataDirOption = None) -> None:
+    """Let a person whose access to the web page was revoked sign in there again."""
+    from memorybase.core.auth import provider_sign_in
+
+    parsed = parsed_id(key_id)
+    services, user_id = local_user(data_dir)
+    with recorded(services, user_id, "keys restore", key_id=parsed):
+        provider_sign_in.restore(services, user_id, parsed)
+    typer.echo(f"restored {parsed}")
+
+
 def parsed_id(key_id: str) -> UUID:
     try:
         return UUID(key_id)

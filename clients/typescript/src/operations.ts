@@ -59,7 +59,10 @@ export class Operations extends Transport {
     );
   }
 
-  /** List flows, oldest first. A key that is limited to flows lists these. */
+  /**
+   * List flows, oldest first. A key that is limited to flows lists these; one that is limited to an end user alone
+   * lists those with sessions of the end user.
+   */
   listFlows(
     fields: Fields<"list_flows"> = {},
     options?: CallOptions,

@@ -145,7 +145,7 @@ def rotate_key(
     """A new key with the name, scopes, limits and quotas of this one, which stays valid for the overlap. Both use the
     same quotas. The new key expires when the old one would have, unless `expires_at` says otherwise.
 
-    Raises NotFound, and KeyRotated if the key has a successor.
+    Raises NotFound, InvalidRequest for a person, and KeyRotated if the key has a successor.
     """
     _check_overlap(overlap)
     now = datetime.now(UTC)
@@ -154,6 +154,10 @@ def rotate_key(
         old = credentials.lock_key(db, user_id, key_id, now)
         if old is None:
             raise not_found("key", key_id)
+        if old.is_person:
+            raise errors.InvalidRequest(
+                "key_id must be of a key: a person who signs in has no secret", field="key_id", value=key_id
+            )
         if old.rotated_to is not None:
             raise errors.KeyRotated(field="key_id", value=key_id, existing_id=str(old.rotated_to))
         key = _successor(old, secret, expires_at, now)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote, urlencode
+from uuid import UUID
 
 import httpx
 
@@ -27,7 +28,9 @@ from memorybase.core.auth import access_tokens, api_keys, web_sessions
 from memorybase.core.auth import issuer as issuers
 from memorybase.core.auth.web_sessions import Ticket
 from memorybase.core.models import NAME_LENGTH
+from memorybase.core.models.accounts import PERSON
 from memorybase.core.queries import credentials
+from memorybase.core.queries.ownership import not_found
 from memorybase.core.services import Services
 from memorybase.core.settings import Role, is_secure
 
@@ -99,6 +102,13 @@ def finish(services: Services, begun: Begun, returned: Returned) -> Ticket:
         token = _exchanged(services, metadata, begun, returned.code)
         claims = _identity(services, token, begun)
     return _open_session(services, claims)
+
+
+def restore(services: Services, user_id: UUID, person_id: UUID) -> None:
+    """Let a person whose access was revoked sign in again. Raises NotFound."""
+    with services.database.transaction() as db:
+        if person_id.version != PERSON or not credentials.restore_person(db, user_id, person_id):
+            raise not_found("revoked person", person_id, field="key_id")
 
 
 @contextmanager
@@ -190,9 +200,13 @@ def _open_session(services: Services, claims: Mapping[str, Any]) -> Ticket:
             "scopes": [scope for scope in api_keys.SCOPES if scope in scopes],
             "created_at": now,
             "expires_at": now + LIFETIME,
+            "last_used_at": now,
         }
         if not credentials.put_person(db, values):
-            raise errors.Forbidden("The access of your account was revoked here. An operator can restore it")
+            raise errors.Forbidden(
+                "The access of your account was revoked here. An operator can restore it: memorybase keys restore "
+                f"{person_id}"
+            )
         return web_sessions.issue(db, person_id, "session", LIFETIME)
 
 

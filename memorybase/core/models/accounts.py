@@ -10,6 +10,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from memorybase.core.models.base import ID_LENGTH, NAME_LENGTH, Base, Json
 
+PERSON = 5  # version of the UUID of a person who signs in: it is made of the issuer and the subject
+
 
 class User(Base):
     """An owner of data. There is one, `local`."""
@@ -27,7 +29,9 @@ class ApiKey(Base):
     """An API key: only its SHA-256 is stored, and a prefix to recognise it by.
 
     A key that is limited to flows or to an end user keeps its scopes in `limited_scopes`, and `scopes` is empty: a
-    version that does not know the limits refuses the key."""
+    version that does not know the limits refuses the key.
+
+    A person who has signed in at the OpenID Connect provider has such a row too, with the hash of no secret."""
 
     __tablename__ = "api_keys"
     noun = "key"
@@ -48,6 +52,11 @@ class ApiKey(Base):
     rotated_to: Mapped[UUID | None]  # the key that replaces it
     quotas: Mapped[dict[str, int] | None] = mapped_column(Json)  # as in users
     quota_subject: Mapped[UUID | None] = mapped_column(index=True)  # the first key of its rotations; null: this one
+
+    @property
+    def is_person(self) -> bool:
+        """Whether this is a person who signs in at the provider, and no key."""
+        return self.id.version == PERSON
 
 
 class WebTicket(Base):

@@ -107,9 +107,17 @@ def insert_key_if_absent(db: OrmSession, values: Mapping[str, Any]) -> None:
 def put_person(db: OrmSession, values: Mapping[str, Any]) -> bool:
     """Store the row of a person who has signed in, or what has changed of it. False if it was revoked."""
     statement = insert(db, ApiKey).values(**values)
-    changes = {name: values[name] for name in ("name", "scopes", "expires_at")}
+    changes = {name: values[name] for name in ("name", "scopes", "expires_at", "last_used_at")}
     statement = statement.on_conflict_do_update(index_elements=["id"], set_=changes, where=ApiKey.revoked_at.is_(None))
     return db.execute(statement.returning(ApiKey.id)).scalar_one_or_none() is not None
+
+
+def restore_person(db: OrmSession, user_id: UUID, person_id: UUID) -> bool:
+    """Whether the person was revoked. The sessions of before stay closed."""
+    mine = (ApiKey.id == person_id) & (ApiKey.user_id == user_id) & ApiKey.revoked_at.is_not(None)
+    statement = sa.update(ApiKey).where(mine).values(revoked_at=None).returning(ApiKey.id)
+    db.execute(sa.delete(WebTicket).where(WebTicket.key_id == person_id))
+    return db.execute(statement).scalar_one_or_none() is not None
 
 
 def take_link(db: OrmSession, token_hash: bytes, now: datetime) -> UUID | None:

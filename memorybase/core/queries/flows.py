@@ -69,8 +69,21 @@ def lock_flow(db: OrmSession, flow_id: UUID) -> Flow | None:
     return db.scalar(found.execution_options(populate_existing=True))
 
 
-def flows_page(db: OrmSession, user_id: UUID, request: PageRequest, *, only: Collection[UUID] | None = None) -> Found:
-    return _FLOWS.page(db, request, own_flow(user_id), *given(only, Flow.id.in_))
+def flows_page(
+    db: OrmSession,
+    user_id: UUID,
+    request: PageRequest,
+    *,
+    only: Collection[UUID] | None = None,
+    end_user_id: str | None = None,
+) -> Found:
+    """`only` these, and with sessions of this end user, if given."""
+    return _FLOWS.page(db, request, own_flow(user_id), *given(only, Flow.id.in_), *given(end_user_id, _has_session_of))
+
+
+def _has_session_of(end_user_id: str) -> sa.ColumnElement[bool]:
+    whose = (Session.flow_id == Flow.id, Session.end_user_id == end_user_id, Session.deleted_at.is_(None))
+    return sa.exists().where(*whose)
 
 
 def flows_by_id(db: OrmSession, user_id: UUID, ids: Collection[UUID]) -> Sequence[Flow]:

@@ -16,7 +16,7 @@ a condition that an index answers, or an index by name, if its order or its own 
     fetch_features      messages(id); sessions(id); ledger(memory_base_id, generation, message_id)
     features_at         messages(position); sessions(id); ledger(memory_base_id, generation, message_id);
                         session_progress(memory_base_id, session_uuid, generation)
-    said_by             messages(position)
+    said_within         messages(position)
     turns_at            messages(position); sessions(id)
     fetch_contents      messages(id)
     fetch_found         messages(id); sessions(id); ledger(memory_base_id, generation, message_id)
@@ -356,15 +356,21 @@ def _chunks_held() -> sa.ScalarSelect[int]:
     )
 
 
-def said_by(db: OrmSession, positions: Collection[int], moment: datetime) -> set[int]:
-    """Those of the positions whose messages were said by then. Less is read than for their features."""
-    return {position for (position,) in _rows(db, _said_by(), {"positions": list(positions), "moment": moment})}
+def said_within(db: OrmSession, positions: Collection[int], since: datetime | None, until: datetime | None) -> set[int]:
+    """Those of the positions whose messages were said in this time. Less is read than for their features."""
+    statement = _said_within(has_since=since is not None, has_until=until is not None)
+    return {
+        position for (position,) in _rows(db, statement, {"positions": list(positions), "since": since, "until": until})
+    }
 
 
 @lru_cache
-def _said_by() -> sa.Select[int]:
-    moment = sa.bindparam("moment", type_=Message.timestamp.type)
-    return sa.select(Message.position).where(is_among(Message.position, "positions"), Message.timestamp <= moment)
+def _said_within(*, has_since: bool, has_until: bool) -> sa.Select[int]:
+    since, until = (sa.bindparam(name, type_=Message.timestamp.type) for name in ("since", "until"))
+    statement = sa.select(Message.position).where(is_among(Message.position, "positions"))
+    if has_since:
+        statement = statement.where(Message.timestamp >= since)
+    return statement.where(Message.timestamp <= until) if has_until else statement
 
 
 class Turn(NamedTuple):

@@ -13,6 +13,7 @@ from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.core import errors
+from memorybase.core.auth.limits import KeyLimits
 from memorybase.core.caveats import Redacted
 from memorybase.core.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.core.described import (
@@ -146,11 +147,14 @@ class MessageView:
 
 
 def list_flows(
-    services: Services, user_id: UUID, request: PageRequest, *, only: Collection[UUID] | None = None
+    services: Services, user_id: UUID, request: PageRequest, limits: KeyLimits | None = None
 ) -> Page[FlowView]:
-    """Oldest first; `only` these, if given."""
+    """Oldest first. With limits their flows, or else those with sessions of their end user."""
+    only = None if limits is None else limits.flow_ids
+    end_user_id = limits.end_user_id if limits is not None and only is None else None
     with services.database.reading(on_replica=True) as db:
-        return page_of(flow_queries.flows_page(db, user_id, request, only=only), lambda row: flow_view(row.Flow))
+        found = flow_queries.flows_page(db, user_id, request, only=only, end_user_id=end_user_id)
+        return page_of(found, lambda row: flow_view(row.Flow))
 
 
 def get_flow(services: Services, user_id: UUID, flow_id: UUID) -> FlowView:

@@ -57,7 +57,7 @@ _counts: Cache[Hashable, Any] = Cache(1_000)
 # against scoring every message (conversations of 190 to 690 messages).
 KEYWORD_CANDIDATES: Mapping[str, int] = {"hybrid": 32, "keyword": 64}
 POSITIONS_PER_CANDIDATE = 4  # some have no message, are not counted, or are filtered out
-CONDITION_POSITIONS = 2_000  # tried with conditions or a date, of which no index knows; as many as nearest chunks
+CONDITION_POSITIONS = 2_000  # tried with conditions or times, of which no index knows; as many as nearest chunks
 POSITIONS_READ = 64  # in one statement, until there are enough candidates
 MAX_SESSION_RANGES = 50  # an end user with more sessions is filtered afterwards
 PINNED_CANDIDATES = 64  # pinned messages, the last captured first, that a search scores whatever else it finds
@@ -82,7 +82,7 @@ def find(db: OrmSession, request: SearchRequest, question: Question, targets: Se
         terms = find_terms(db, flow_id, question.asked, within)
         limit = max(KEYWORD_CANDIDATES[request.mode], request.top_k)
         tried = POSITIONS_PER_CANDIDATE * limit if request.conditions is None else CONDITION_POSITIONS
-        positions = _said_by(db, request, terms, tried)
+        positions = _said_in_time(db, request, terms, tried)
         pinned = search_queries.pinned_positions(db, flow_id, **scope, at_most=PINNED_CANDIDATES)
         found: dict[Target, list[Candidate]] = {}
         for target in targets:
@@ -93,12 +93,13 @@ def find(db: OrmSession, request: SearchRequest, question: Question, targets: Se
         return Matches(terms, found)
 
 
-def _said_by(db: OrmSession, request: SearchRequest, terms: QueryTerms, tried: int) -> list[int]:
-    """The best positions, best first; as of a date, of messages that were said by then."""
-    positions: list[int] = terms.best_positions(tried if request.as_of is None else CONDITION_POSITIONS).tolist()
-    if request.as_of is None:
+def _said_in_time(db: OrmSession, request: SearchRequest, terms: QueryTerms, tried: int) -> list[int]:
+    """The best positions, best first, of messages that were said in the time of the request."""
+    is_any = request.since is None and request.latest is None
+    positions: list[int] = terms.best_positions(tried if is_any else CONDITION_POSITIONS).tolist()
+    if is_any:
         return positions
-    said = search_queries.said_by(db, positions, request.as_of)
+    said = search_queries.said_within(db, positions, request.since, request.latest)
     return [position for position in positions if position in said][:tried]
 
 

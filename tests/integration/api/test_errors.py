@@ -97,6 +97,18 @@ def test_a_number_is_no_time(api: Api, subtests: pytest.Subtests) -> None:
                 assert api.refused("POST", f"/memories/{base['id']}/search", 422, json=body)["field"] == "until"
 
 
+def test_a_wrong_time_is_422_with_its_value_and_the_form(api: Api, subtests: pytest.Subtests) -> None:
+    asked = {"flow_id": api.flow(), "query": "boat"}
+    for value in ("yesterday", "", "2026-02-30", "2026-02-10T25:00:00Z", 1_767_225_600, "1767225600"):
+        for path, body in (("/search", asked), ("/context", asked | {"session_id": "s", "token_budget": 500})):
+            with subtests.test(path, value=value):
+                error = api.refused("POST", path, 422, json=body | {"as_of": value})
+                assert (error["field"], error["value"]) == ("as_of", value)
+                assert error["message"] == "as_of must be a date and a time such as 2026-11-16T10:00:00Z"
+    error = api.refused("POST", "/search", 422, json=asked | {"as_of": "0001-01-01T00:00:00+10:00"})
+    assert error["message"] == "as_of must be between the years 1 and 9999"
+
+
 def test_an_unreadable_body_is_400(api: Api, subtests: pytest.Subtests) -> None:
     for body in [b"{", b"\xff\xfe", b"[" * 100_000, b'{"name": 1' + b"0" * 5_000 + b"}"]:
         with subtests.test(f"{body[:20]}"):

@@ -456,6 +456,15 @@ def test_a_key_of_several_flows_names_the_flow(api: Api) -> None:
     assert {flow["name"] for flow in key.get("/flows")["items"]} == {"support", "sales"}
 
 
+def test_a_key_of_an_end_user_lists_the_flows_with_their_sessions(ann: Api, api: Api) -> None:
+    key = api.limited_key(end_user_id="ann")
+    assert key.get("/flows")["items"] == []
+    ann.capture("ann likes tea", session="ann-1")
+    assert [flow["name"] for flow in key.get("/flows")["items"]] == ["support"]
+    api.delete("/sessions", expect=200, flow_id="support", session_id="ann-1")
+    assert key.get("/flows")["total"] == 0
+
+
 def test_an_idempotency_key_replays_within_the_limits(ann: Api) -> None:
     body = {"session_id": "ann-1", "messages": SAID}
     headers = {"Idempotency-Key": "once"}

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+from uuid import UUID
 
 import pytest
 from harness.api import Api, open_api, settings_in
 from harness.issuer import PUBLIC_URL, IssuerServer, serve_issuer, unsigned
-from harness.plain_browser import mounted
+from harness.plain_browser import Page, mounted
 from harness.rows import each_row
 
 from memorybase.core import errors
@@ -166,6 +167,45 @@ def test_a_person_has_no_key_and_an_access_token_does_not_open_the_page(api: Api
 
     with pytest.raises(errors.Unauthorized):
         web_sessions.open_session(api.services, issuer.token())
+
+
+def test_a_person_has_no_secret_to_rotate(api: Api, issuer: IssuerServer) -> None:
+    finish(api, issuer)
+    person = access_tokens.key_id_of(api.services.settings, "anna")
+
+    error = api.refused("POST", f"/keys/{person}/rotate", 422, json={})
+
+    assert (error["field"], error["value"]) == ("key_id", str(person))
+    with mounted(api):
+        shown = Page(api).get("/settings/keys")
+    assert f"memorybase keys restore {person}" in shown
+    assert f"rotate-{person}" not in shown
+
+
+def test_a_revoked_person_is_restored_and_signs_in_anew(api: Api, issuer: IssuerServer) -> None:
+    before = finish(api, issuer)
+    person = access_tokens.key_id_of(api.services.settings, "anna")
+    api.delete(f"/keys/{person}")
+    with pytest.raises(errors.Forbidden, match=f"memorybase keys restore {person}"):
+        finish(api, issuer)
+
+    provider_sign_in.restore(api.services, api.user_id, person)
+
+    after = finish(api, issuer)
+    assert web_sessions.principal_of(api.services, after.token).key_id == person
+    with pytest.raises(errors.Unauthorized):
+        web_sessions.principal_of(api.services, before.token)
+
+
+def test_only_a_revoked_person_is_restored(api: Api, issuer: IssuerServer) -> None:
+    finish(api, issuer)
+    person = access_tokens.key_id_of(api.services.settings, "anna")
+    key = UUID(api.post("/keys", {"name": "x", "scopes": ["read"]}, expect=201)["id"])
+    api.delete(f"/keys/{key}")
+
+    for not_revoked in (person, key):
+        with pytest.raises(errors.NotFound):
+            provider_sign_in.restore(api.services, api.user_id, not_revoked)
 
 
 def test_without_a_client_nobody_signs_in_with_a_provider(api_settings: Settings) -> None:

@@ -107,6 +107,30 @@ def test_another_end_users_data_is_out_of_reach_of_every_tool_and_of_the_api(
     assert post(served, issuer.token(), path="/mcp/flows/support?end_user_id=ben").json()["result"]["isError"]
 
 
+def test_the_address_without_a_flow_means_the_only_flow_with_sessions_of_the_end_user(
+    served: Served, issuer: IssuerServer
+) -> None:
+    served.api.flow("other")
+    assert found(served, issuer.token(), path="/mcp") == {"Anna's fence is white."}
+
+    refused = post(served, issuer.token(sub="carl"), path="/mcp").json()["result"]
+    assert refused["isError"]
+    assert "/mcp/flows/FLOW_ID" in refused["content"][0]["text"]
+
+
+def test_an_end_user_learns_whether_memory_works_and_no_counts_of_the_flow(
+    served: Served, issuer: IssuerServer
+) -> None:
+    served.api.capture("Ben's gate is red.", session="ben-1", end_user_id="ben")
+    status = post(served, issuer.token(), called("memory_status")).json()["result"]["structuredContent"]
+
+    (session,) = served.api.get("/sessions", end_user_id="anna")["items"]
+    assert status["last_captured_at"] == session["last_captured_at"]
+    assert status["state"] == "unavailable"  # no worker runs here
+    assert "worker" in status["reason"]
+    assert [status[name] for name in ("pending_messages", "dead_letters", "memory_bases")] == [None, None, None]
+
+
 def test_an_api_key_works_beside_tokens(served: Served) -> None:
     assert len(found(served, served.api.secret)) == 3
 

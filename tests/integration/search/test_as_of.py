@@ -127,13 +127,19 @@ def test_times_and_ages_of_a_question_count_from_the_date(world: World, base: UU
     assert scores[0] > scores[1]
 
 
-def test_later_messages_with_the_words_hide_no_earlier_one(world: World) -> None:
+def test_messages_of_another_time_with_the_words_hide_none(world: World) -> None:
     base = world.new_base(threshold=10_000)
-    world.say("early", user("Where does the anchor of the boat lie after the storm?", "2026-01-05"))
-    later = [user("The anchor of the boat.", "2026-03-01") for _ in range(600)]
-    world.say("late", *later)
-    hits = find(world, base, "anchor boat", mode="keyword", as_of=on("2026-02-01"))
-    assert [hit.session_id for hit in hits] == ["early"]
+    for session, day in (("early", "2026-01-05"), ("late", "2026-04-01")):
+        world.say(session, user("Where does the anchor of the boat lie after the storm?", day))
+    others = [user("The anchor of the boat.", "2026-03-01") for _ in range(600)]
+    world.say("others", *others)
+
+    def found(**bounds: datetime | None) -> list[str]:
+        return [hit.session_id for hit in find(world, base, "anchor boat", mode="keyword", **bounds)]
+
+    assert found(as_of=on("2026-02-01")) == ["early"]
+    assert found(until=on("2026-02-01")) == ["early"]
+    assert found(since=on("2026-03-02")) == ["late"]
 
 
 def test_an_edit_since_is_taken_back_and_one_before_is_not(world: World, base: UUID) -> None:

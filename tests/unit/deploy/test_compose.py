@@ -46,6 +46,13 @@ def test_the_limits_are_those_of_the_helm_chart(services: dict[str, dict[str, An
         assert megabytes(default(services[name]["mem_limit"])) == megabytes(limit), name
 
 
+def test_no_default_overrides_a_line_of_memorybase_env(services: dict[str, dict[str, Any]]) -> None:
+    """Compose lets `environment` win over the file, also with an empty default."""
+    reading = {name: service["environment"] for name, service in services.items() if "env_file" in service}
+    assert {"api", "worker", "sweeper"} <= reading.keys()
+    assert not [value for environment in reading.values() for value in environment.values() if ":-" in str(value)]
+
+
 def test_the_logs_of_each_container_are_rotated(services: dict[str, dict[str, Any]]) -> None:
     for name, service in services.items():
         options = service["logging"]["options"]

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[3]
 PIN = runpy.run_path(str(ROOT / "deploy" / "pin_images.py"))
 # Answers as `docker buildx imagetools inspect` does.
 DOCKER = """#!/bin/sh
+test "$1 $2" != "buildx version" || exit "$BUILDX"
 test "$1 $2 $3 $4 $5" = "buildx imagetools inspect --format {{.Manifest.Digest}}" || exit 2
 test "$6" != "$REFUSED" || { echo "ERROR: $6: not found" >&2; exit 1; }
 printf 'sha256:'; printf %s "$6" | sha256sum | cut -d ' ' -f 1
@@ -35,9 +36,10 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def pin(folder: Path, refused: str = "") -> subprocess.CompletedProcess[str]:
-    variables = os.environ | {"PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}", "REFUSED": refused}
-    command = [sys.executable, folder / "deploy" / "pin_images.py"]
+def pin(folder: Path, *options: str, refused: str = "", buildx: int = 0) -> subprocess.CompletedProcess[str]:
+    path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    variables = os.environ | {"PATH": path, "REFUSED": refused, "BUILDX": str(buildx)}
+    command = [sys.executable, folder / "deploy" / "pin_images.py", *options]
     return subprocess.run(command, env=variables, check=False, text=True, capture_output=True)
 
 
@@ -62,6 +64,15 @@ def test_nothing_is_written_unless_every_digest_is_known(copy: Path) -> None:
     done = pin(copy, refused="redis:8-alpine")
     assert done.returncode == 1
     assert "no digest of redis:8-alpine: ERROR" in done.stderr
+    assert images(copy) == before
+
+
+def test_without_buildx_and_for_help_nothing_is_asked_or_written(copy: Path) -> None:
+    before = images(copy)
+    without, shown = pin(copy, buildx=1), pin(copy, "--help")
+    assert (without.returncode, without.stderr) == (1, "error: Docker with buildx is required\n")
+    assert shown.returncode == 0
+    assert "the digest that each tag" in shown.stdout
     assert images(copy) == before
 
 

@@ -65,7 +65,8 @@ class AsyncOperations(AsyncTransport):
     def list_flows(
         self, *, page: int | None = None, size: int | None = None, offset: int | None = None, cursor: str | None = None
     ) -> AsyncListing[models.FlowView, models.Page[models.FlowView]]:
-        """List flows, oldest first. A key that is limited to flows lists these.
+        """List flows, oldest first. A key that is limited to flows lists these; one that is limited to an end user
+        alone lists those with sessions of the end user.
 
         page: Number of the page, from 1. Not together with `cursor`.
         size: Maximum items of a page.

@@ -201,14 +201,15 @@ class MemoryBaseStatus(BaseModel):
 
 class Status(BaseModel):
     """Whether memory works. `state` is ready, degraded (`reason` says why) or unavailable. `last_captured_at` is null
-    if nothing was ever captured."""
+    if nothing was ever captured. The counts are those of the flow, and null for a key that is limited to an end
+    user."""
 
     state: str
     reason: str | None
     last_captured_at: datetime | None
-    pending_messages: int
-    dead_letters: int
-    memory_bases: list[MemoryBaseStatus]
+    pending_messages: int | None = None
+    dead_letters: int | None = None
+    memory_bases: list[MemoryBaseStatus] | None = None
     left_out: LeftOut = None
 
 

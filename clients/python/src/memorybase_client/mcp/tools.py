@@ -294,13 +294,17 @@ async def memory_status(call: Call) -> Status:
     scope = scope_of(call)
     flow_id = await scope.flow_id()
     latest = await recent_sessions(scope, size=1)
-    page = await scope.client.list_memory_bases(flow_id=flow_id, size=BASES).page()
-    bases = [await _base_status(scope, base) for base in page.items]
+    captured_at = latest.items[0].last_captured_at if latest.items else None
     state, reason = await _readiness(scope)
+    try:
+        page = await scope.client.list_memory_bases(flow_id=flow_id, size=BASES).page()
+    except errors.OutsideKeyLimits:  # a key of an end user does not see memory bases
+        return Status(state=state, reason=reason, last_captured_at=captured_at)
+    bases = [await _base_status(scope, base) for base in page.items]
     return Status(
         state=state,
         reason=reason or (None if bases else NO_BASE),
-        last_captured_at=latest.items[0].last_captured_at if latest.items else None,
+        last_captured_at=captured_at,
         pending_messages=sum(base.pending_messages for base in bases),
         dead_letters=sum(base.dead_letters for base in bases),
         memory_bases=bases,
