@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import psycopg
 import sqlalchemy as sa
-from numpy.typing import NDArray
 from psycopg.types.json import Jsonb
 
 from memorybase.core.database.upsert import core

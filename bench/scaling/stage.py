@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -34,7 +34,8 @@ from memorybase.core.services import EmbedderRegistry, Services
 from memorybase.core.sessions import flows
 from memorybase.core.settings import Settings
 from memorybase.core.vectors import chroma_saves
-from memorybase.core.vectors.store import CollectionRef
+from memorybase.core.vectors.chroma import ChromaStore
+from memorybase.core.vectors.store import CollectionRef, VectorStore
 from scaling.bulk import loading
 from scaling.embedder import MadeEmbedders
 from scaling.rows import LEAVING_MESSAGES, LEAVING_SESSIONS, Batch, RowMaker, Target
@@ -45,6 +46,7 @@ STORES: tuple[StoreName, ...] = ("sqlite-chroma", "postgresql-chroma", "postgres
 COUNTED_STEPS = 1_000  # at a time: counting each would cost more than the steps
 KEY = "the-key-of-the-benchmark"
 THRESHOLD = 10
+FILL_SECONDS = 600.0  # for one request to Chroma
 OTHER_FLOWS = 19  # each with a memory base and a few messages
 
 
@@ -79,6 +81,11 @@ class Stage:
     def messages(self) -> int:
         """Of all flows, as they were filled."""
         return self.size.messages + OTHER_FLOWS * OTHER_SIZE.messages + LEAVING_SESSIONS * LEAVING_MESSAGES
+
+    @property
+    def chroma(self) -> ChromaServer | None:
+        server = self.servers.get("chroma")
+        return server if isinstance(server, ChromaServer) else None
 
     def server_seconds(self) -> float:
         """The processor time that the servers have taken so far."""
@@ -234,30 +241,45 @@ def _fill(stage: Stage) -> None:
     services = stage.services
     others = [_flow(services, stage.user_id, f"flow {number}") for number in range(OTHER_FLOWS)]
     with services.database.reading() as db:
-        now = db.get_one(Flow, stage.flow_id).created_at  # the same whenever it goes on
-        sessions = dict(db.execute(sa.select(Session.flow_id, sa.func.count()).group_by(Session.flow_id)).tuples().all())
-        messages = db.scalar(sa.select(sa.func.sum(Session.last_seq))) or 0
-    progress = Progress(stage.messages, messages)
-    with loading(services.database.url) as loader:
+        progress = Progress(stage.messages, db.scalar(sa.select(sa.func.sum(Session.last_seq))) or 0)
+    with _writing(stage) as vectors, loading(services.database.url) as loader:
         for seed, (flow_id, base_id) in enumerate([(stage.flow_id, stage.base_id), *others]):
-            is_large = base_id == stage.base_id
-            size = stage.size if is_large else OTHER_SIZE
-            target = replace(stage.target(), flow_id=flow_id, base_id=base_id)
-            maker = RowMaker(target, stage.vocabulary, seed=seed, now=now)
-            ref, after = stage.collection(base_id), sessions.get(flow_id, 0)
-            for batch in _made_ahead(maker.batches(size.messages, size.sessions, leaving=is_large, after=after)):
+            ref = stage.collection(base_id)
+            for batch in _made_ahead(_missing(stage, flow_id, base_id, seed)):
                 # Before the rows, whose number says where a fill goes on: what is written again has the same ids.
-                services.vectors.upsert(ref, batch.records)
+                vectors.upsert(ref, batch.records)
                 loader.load(batch)
                 progress.add(len(batch.rows[Message]))
-                if isinstance(chroma := stage.servers.get("chroma"), ChromaServer):
-                    chroma_saves.keep_maps(chroma.data)  # between two of its saves, as a stack does
+                if stage.chroma is not None:
+                    chroma_saves.keep_maps(stage.chroma.data)  # between two of its saves, as a stack does
     vector_indexes.build_indexes(services)  # as the sweeper does
     with services.database.transaction() as db:
         now = datetime.now(UTC)
         db.execute(
             sa.update(MemoryBase).values(mismatch=False, mismatch_checked_at=now, compare_at=now + timedelta(minutes=1))
         )
+
+
+@contextmanager
+def _writing(stage: Stage) -> Iterator[VectorStore]:
+    """The vector store, with patience: one request to Chroma takes minutes where a fill gets little of the machine."""
+    if stage.chroma is None:
+        yield stage.services.vectors
+        return
+    with closing(ChromaStore(stage.chroma.url, timeout_seconds=FILL_SECONDS)) as store:
+        yield store
+
+
+def _missing(stage: Stage, flow_id: UUID, base_id: UUID, seed: int) -> Iterator[Batch]:
+    """The rows of a flow after those of its last session."""
+    is_large = base_id == stage.base_id
+    size = stage.size if is_large else OTHER_SIZE
+    with stage.services.database.reading() as db:
+        now = db.get_one(Flow, stage.flow_id).created_at  # the same whenever the fill goes on
+        after = db.scalar(sa.select(sa.func.count()).where(Session.flow_id == flow_id)) or 0
+    target = replace(stage.target(), flow_id=flow_id, base_id=base_id)
+    maker = RowMaker(target, stage.vocabulary, seed=seed, now=now)
+    return maker.batches(size.messages, size.sessions, leaving=is_large, after=after)
 
 
 def _made_ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
