@@ -25,10 +25,11 @@ pytestmark = pytest.mark.slow
 SIZE = Size(messages=1_200, sessions=6)
 PIECE = 100  # messages: most sessions are several batches
 FILL = """
-import sys
+import signal, sys
 from pathlib import Path
 from scaling import rows
 from scaling.stage import Size, filled
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 rows.PIECE = {piece}
 with filled("sqlite-chroma", Size({messages}, {sessions}), embed=False, directory=Path(sys.argv[1])):
     pass
