@@ -20,7 +20,7 @@ from scaling.stage import OTHER_FLOWS, OTHER_SIZE, Size, Stage, filled
 from memorybase.core.memory_bases import consistency
 from memorybase.core.models import IngestionJob, LedgerEntry, MemoryBase, Message, Run, Session, TokenVectors
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 SIZE = Size(messages=1_200, sessions=6)
 PIECE = 100  # messages: most sessions are several batches
@@ -61,12 +61,12 @@ def contents(stage: Stage) -> dict[str, Any]:
     message = (Message.id, Message.seq, Message.role, Message.content, Message.sender_name, Message.session_id)
     with stage.services.database.reading() as db:
         return {
-            "messages": sorted(db.execute(sa.select(*message)).tuples()),
-            "ledger": sorted(db.execute(sa.select(LedgerEntry.message_id, LedgerEntry.chunks)).tuples()),
-            "tokens": sorted(db.execute(sa.select(TokenVectors.message_id, TokenVectors.vectors)).tuples()),
+            "messages": sorted(db.execute(sa.select(*message))),
+            "ledger": sorted(db.execute(sa.select(LedgerEntry.message_id, LedgerEntry.chunks))),
+            "tokens": sorted(db.execute(sa.select(TokenVectors.message_id, TokenVectors.vectors))),
             "runs": sorted(db.scalars(sa.select(Run.id))),
             "jobs": sorted(db.scalars(sa.select(IngestionJob.id))),
-            "sessions": sorted(db.execute(sa.select(Session.id, Session.last_seq, Session.terms)).tuples()),
+            "sessions": sorted(db.execute(sa.select(Session.id, Session.last_seq, Session.terms))),
             "indexes": sorted(db.scalars(sa.text("SELECT name FROM sqlite_master WHERE type = 'index'"))),
         }
 
@@ -75,13 +75,8 @@ def assert_whole(stage: Stage) -> None:
     services = stage.services
     with services.database.reading() as db:
         assert stored_postings(db) == wanted_postings(db)
-        chunks = dict(
-            db.execute(
-                sa.select(LedgerEntry.memory_base_id, sa.func.sum(LedgerEntry.chunks)).group_by(
-                    LedgerEntry.memory_base_id
-                )
-            ).tuples()
-        )
+        held = sa.select(LedgerEntry.memory_base_id, sa.func.sum(LedgerEntry.chunks))
+        chunks = {row[0]: row[1] for row in db.execute(held.group_by(LedgerEntry.memory_base_id))}
         bases = list(db.scalars(sa.select(MemoryBase.id)))
     assert not sa.inspect(services.database.engine).has_table(KEPT.name)
     assert len(bases) == 1 + OTHER_FLOWS
