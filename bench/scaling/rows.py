@@ -266,6 +266,8 @@ class RowMaker:
             version=1,
             text_bytes=text_bytes(turn.text),
             **index.columns(document),
+            first_person=0,
+            capitals=0,
             fingerprint=message_fingerprint(self._probe),
             timestamp=at,
             captured_at=at,
