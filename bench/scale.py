@@ -2,14 +2,15 @@
 
     python bench/scale.py [--stores sqlite-chroma,...] [--sizes 10000,100000] [--sessions 1000]
                           [--only short,long,regenerate] [--calls 50] [--partitions 32] [--embed]
-                          [--postgresql shared_buffers=128MB,...] [--also FILE.json ...]
-                          [--json FILE] [--markdown FILE] [--plot FILE.svg]
+                          [--postgresql shared_buffers=128MB,...] [--also FILE.json ...] [--data-dir DIR]
+                          [--results FOLDER] [--json FILE] [--markdown FILE] [--plot FILE.svg]
 
 It fills a store of its own, one for each size, with made conversations and made vectors (bench/scaling), in bulk, and
 lets the product compare the store with the ledger. Then it calls each operation in this process. `own_ms` is this
 process's processor time for a call, `server_ms` that of PostgreSQL and Chroma; the two say what an operation costs
 also where other work delays it. Without OPENBLAS_NUM_THREADS=1, which the product's processes have, own_ms includes a
-thread that spins. With --embed texts are embedded by the real model, 3 ms each.
+thread that spins. With --embed texts are embedded by the real model, 3 ms each. --data-dir keeps what is filled, for
+SQLite and Chroma and short operations: a fill that was cut off goes on there, and a next run only measures.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from runs import machine
+import runs
+from runs import Run
 from scaling import long_runs, operations, report, storage
 from scaling.stage import STORES, Size, StoreName, filled
 
@@ -67,7 +69,9 @@ def parser() -> argparse.ArgumentParser:
         "--postgresql", type=postgresql_settings, default={}, help="NAME=VALUE,... in place of a deployment's"
     )
     arguments.add_argument("--embed", action="store_true", help="embed the texts with the model of the settings")
+    arguments.add_argument("--data-dir", type=Path, help="keep what is filled here, and go on with what is there")
     arguments.add_argument("--also", type=Path, nargs="+", default=[], help="add the figures of former runs")
+    runs.add_option(arguments)
     arguments.add_argument("--json", type=Path)
     arguments.add_argument("--markdown", type=Path)
     arguments.add_argument("--plot", type=Path, help="an SVG file")
@@ -83,17 +87,35 @@ def cells(chosen: argparse.Namespace) -> Iterator[tuple[StoreName, Size]]:
                     yield store, Size(messages, sessions)
 
 
-def measure(store: StoreName, size: Size, chosen: argparse.Namespace, figures: Figures) -> None:
-    """Add one filled store's figures, so that those before a failure are kept."""
+def check_kept(chosen: argparse.Namespace, fail: Callable[[str], object]) -> None:
+    """What --data-dir keeps must be as good for the next run."""
+    for option, kept in (("stores", ["sqlite-chroma"]), ("only", ["short"])):
+        if chosen.data_dir and (found := getattr(chosen, option)) != kept:
+            fail(f"argument --{option}: must be {kept[0]} with --data-dir (got {','.join(found)})")
+
+
+def directory(store: StoreName, size: Size, chosen: argparse.Namespace) -> Path | None:
+    """Where --data-dir keeps this store."""
+    if chosen.data_dir is None:
+        return None
+    vectors = "embedded" if chosen.embed else "made"
+    found: Path = chosen.data_dir / f"{store}-{size.messages}-{size.sessions}-{vectors}"
+    found.mkdir(parents=True, exist_ok=True)
+    return found
+
+
+def measure(store: StoreName, size: Size, chosen: argparse.Namespace, figures: Figures, run: Run) -> None:
+    """Add one filled store's figures, so that those before a failure are kept, and the calls of short operations."""
     print(f"{store}, {size.messages:,} messages in {size.sessions:,} sessions ... ", end="", flush=True)
-    with filled(store, size, embed=chosen.embed, postgresql=chosen.postgresql) as stage:
+    kept = directory(store, size, chosen)
+    with filled(store, size, embed=chosen.embed, postgresql=chosen.postgresql, directory=kept) as stage:
         print(f"filled in {stage.filled_seconds:.0f} s", flush=True)
         figures |= {"filled_seconds": round(stage.filled_seconds, 1)}
         if chosen.partitions:
             long_runs.partition(stage, chosen.partitions)
         figures |= {"bytes_a_message": storage.bytes_a_message(stage)}
         if "short" in chosen.only:
-            figures["operations"] = operations.measure(stage, chosen.calls)
+            figures["operations"] = operations.measure(stage, chosen.calls, run)
             print(report.short_lines(figures["operations"]), flush=True)
         long = figures["long"] = {}
         if "long" in chosen.only:
@@ -104,20 +126,24 @@ def measure(store: StoreName, size: Size, chosen: argparse.Namespace, figures: F
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    chosen = parser().parse_args(arguments)
+    chosen = (accepted := parser()).parse_args(arguments)
+    check_kept(chosen, accepted.error)
     telemetry.configure(Settings(log_level="ERROR"))
     data = "made texts, embedded by the model" if chosen.embed else "made texts and vectors"
-    found: Figures = {"about": machine() | {"data": data, "seed": 7}, "cells": []}
+    found: Figures = {"about": runs.machine() | {"data": data, "seed": 7}, "cells": []}
     for path in chosen.also:
         found["cells"] += json.loads(path.read_text())["cells"]
+    run = Run(found)
     try:
         for store, size in cells(chosen):
             found["cells"].append({"store": store, "messages": size.messages, "sessions": size.sessions})
-            measure(store, size, chosen, found["cells"][-1])
+            measure(store, size, chosen, found["cells"][-1], run)
             print(
                 *(f"  {name}: {each}" for name, each in found["cells"][-1]["processes"].items()), sep="\n", flush=True
             )
     finally:  # keep what was measured before a failure
+        if chosen.results:
+            run.write(chosen.results)
         if chosen.json:
             chosen.json.write_text(json.dumps(found, indent=2) + "\n")
         if chosen.markdown:

@@ -1,4 +1,7 @@
-"""Rows into an empty database: secondary indexes are dropped, and built again once the rows are there."""
+"""Rows into an empty database: secondary indexes are dropped, and built again once the rows are there.
+
+A fill that is cut off goes on with another loader: what was loaded up to the last whole session is committed.
+"""
 
 from __future__ import annotations
 
@@ -10,39 +13,42 @@ from typing import Any
 import numpy as np
 import psycopg
 import sqlalchemy as sa
-from numpy.typing import NDArray
 from psycopg.types.json import Jsonb
 
 from memorybase.core.database.upsert import core
-from memorybase.core.models import Posting
+from memorybase.core.models import Posting, Session
 from memorybase.core.queries import posting_blocks
-from scaling.rows import TABLES, Batch
+from scaling.rows import POSTING, TABLES, Batch
 
 PAGE = 100_000  # postings in one call
+# A batch's postings until the end: in the order of their key they are written once.
+KEPT = sa.Table("made_postings", sa.MetaData(), sa.Column("postings", sa.LargeBinary, nullable=False))
 
 
 class Loader:
-    """Loads batches. Postings are kept until the end: in the order of their key they are written once."""
+    """Loads batches. Commits one that ends a session, with those before it."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
         self._is_sqlite = connection.dialect.name == "sqlite"
-        self._postings: list[NDArray[Any]] = []
 
     def load(self, batch: Batch) -> None:
-        self._postings.append(batch.posting_array())
+        self._connection.execute(sa.insert(KEPT), {"postings": batch.posting_array().tobytes()})
         for table in TABLES:
             if rows := batch.rows.get(table):
                 if self._is_sqlite:
                     self._connection.execute(sa.insert(core(table)), rows)
                 else:
                     _copy_rows(_cursor(self._connection), core(table), rows)
-        self._connection.commit()
+        if Session in batch.rows:
+            self._connection.commit()
 
     def finish(self) -> None:
         """Write the postings, packed as they are an hour after the last capture."""
-        postings = np.concatenate(self._postings)
-        self._postings.clear()
+        kept = self._connection.scalars(sa.select(KEPT.c.postings)).all()
+        # None if only the indexes were not built yet.
+        postings = np.concatenate([np.empty(0, POSTING), *(np.frombuffer(each, dtype=POSTING) for each in kept)])
+        self._connection.execute(sa.delete(KEPT))
         postings = postings[np.lexsort((postings["position"], postings["term"]))]
         blocks = posting_blocks.key(postings["position"])
         begins = np.flatnonzero((np.diff(postings["term"], prepend=0) != 0) | (np.diff(blocks, prepend=0) != 0))
@@ -60,16 +66,18 @@ class Loader:
             for first, size in zip(begins[sizes > 1].tolist(), sizes[sizes > 1].tolist(), strict=True)
         )
         _write_postings(self._connection, packed)
+        KEPT.drop(self._connection)
         self._connection.commit()
 
 
 @contextmanager
 def loading(url: sa.URL) -> Iterator[Loader]:
-    """A loader on a connection that checks no foreign keys and does not wait for the disk."""
+    """A loader on a connection that checks no foreign keys and does not wait for the disk. Leaves the indexes and the
+    postings to the next one if the fill is cut off."""
     engine = sa.create_engine(url)
     with engine.connect() as connection:
         if url.get_backend_name() == "sqlite":
-            for pragma in ("foreign_keys=OFF", "synchronous=OFF", "cache_size=-200000", "temp_store=FILE"):
+            for pragma in ("foreign_keys=OFF", "synchronous=NORMAL", "cache_size=-200000", "temp_store=FILE"):
                 connection.exec_driver_sql(f"PRAGMA {pragma}")
         else:
             connection.exec_driver_sql("SET session_replication_role = replica")
@@ -78,17 +86,15 @@ def loading(url: sa.URL) -> Iterator[Loader]:
         connection.commit()
         indexes = [index for table in (*TABLES, Posting) for index in sorted(core(table).indexes, key=_name)]
         for index in indexes:
-            index.drop(connection)
+            index.drop(connection, checkfirst=True)
+        KEPT.create(connection, checkfirst=True)
         connection.commit()
         loader = Loader(connection)
-        try:
-            yield loader
-            loader.finish()
-        finally:  # the database may be used after a failure
-            connection.rollback()
-            for index in indexes:
-                index.create(connection)
-                connection.commit()
+        yield loader
+        loader.finish()
+        for index in indexes:
+            index.create(connection)
+            connection.commit()
     with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
         # What autovacuum does meanwhile; nothing gives SQLite statistics.
         is_sqlite = engine.dialect.name == "sqlite"

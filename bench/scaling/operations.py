@@ -6,7 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 from fastapi.testclient import TestClient
 from harness.doubles import AtOnce, InMemoryQueue
 from ingesting.figures import percentile
+from runs import Run
 
 from api.app import create_app
 from api.web import site
@@ -88,8 +89,9 @@ class Meter:
         }
 
 
-def measure(stage: Stage, calls: int) -> dict[str, Figures]:
-    """Every short operation. The processor time of a page and of a list includes the HTTP client and the API."""
+def measure(stage: Stage, calls: int, run: Run) -> dict[str, Figures]:
+    """Every short operation; each of its calls becomes a line of the run. The processor time of a page and of a list
+    includes the HTTP client and the API."""
     meter = Meter(stage)
     asked = Asker(stage)
     _captures_and_jobs(meter, asked, calls)
@@ -106,6 +108,9 @@ def measure(stage: Stage, calls: int) -> dict[str, Figures]:
     for window in overview.Window:
         meter.repeat(f"overview {window}", max(calls // 5, 2), partial(overview.compute, services, user_id, window))
     _pages(meter, asked, max(calls // 2, 2))
+    for name, walls in meter.walls.items():
+        for wall in walls:
+            run.add(store=stage.name, **asdict(stage.size), operation=name, ms=round(1_000 * wall, 2))
     return meter.figures()
 
 

@@ -85,30 +85,35 @@ def session_lengths(rng: np.random.Generator, messages: int, sessions: int) -> l
 
 
 class RowMaker:
-    """Makes the rows of every session, the same for the same seed except for the target's ids."""
+    """Makes the rows of every session, the same for the same target, seed and `now`."""
 
-    def __init__(self, target: Target, vocabulary: Vocabulary, *, seed: int = 7) -> None:
+    def __init__(self, target: Target, vocabulary: Vocabulary, *, seed: int = 7, now: datetime | None = None) -> None:
         self._target = target
         self._vocabulary = vocabulary
+        self._seed = seed
         self._rng = np.random.default_rng(seed)
-        self._now = datetime.now(UTC)
+        self._now = now or datetime.now(UTC)
         self._analyzer = analyzer("detect")
         self._keys: dict[str, int] = {}
         self._probe = normalise({"role": "user", "content": PROBE_TEXT}, user_id=target.user_id, where="messages")
 
-    def batches(self, messages: int, sessions: int, *, leaving: bool) -> Iterator[Batch]:
-        """A flow's rows, with or without the person who leaves."""
-        lengths = session_lengths(self._rng, messages, sessions)
+    def batches(self, messages: int, sessions: int, *, leaving: bool, after: int = 0) -> Iterator[Batch]:
+        """A flow's rows after those of so many sessions, with or without the person who leaves."""
+        lengths = session_lengths(np.random.default_rng(self._seed), messages, sessions)
+        lengths += [LEAVING_MESSAGES] * (LEAVING_SESSIONS if leaving else 0)
         batch = Batch()
-        for number, length in enumerate(lengths):
-            person = f"person-{number // SESSIONS_OF_A_PERSON}"
-            yield from self._session(batch, f"session-{number}", person, length, waits=number % 100 == 7)
-            if len(batch.rows.get(Message, ())) >= PIECE:
+        for number in range(after, len(lengths)):
+            self._rng = np.random.default_rng([self._seed, number])  # so that a fill can go on with any session
+            name, person = f"session-{number}", f"person-{number // SESSIONS_OF_A_PERSON}"
+            if number >= sessions:
+                name, person = f"leaving-{number - sessions}", LEAVING
+            waits = number < sessions and number % 100 == 7
+            yield from self._session(batch, name, person, lengths[number], waits=waits)
+            if len(batch.rows[Message]) >= PIECE:
                 yield batch
                 batch = Batch()
-        for number in range(LEAVING_SESSIONS if leaving else 0):
-            yield from self._session(batch, f"leaving-{number}", LEAVING, LEAVING_MESSAGES)
-        yield batch
+        if batch.rows:
+            yield batch
 
     def _session(
         self, batch: Batch, session_id: str, person: str, length: int, *, waits: bool = False
@@ -261,6 +266,8 @@ class RowMaker:
             version=1,
             text_bytes=text_bytes(turn.text),
             **index.columns(document),
+            first_person=0,
+            capitals=0,
             fingerprint=message_fingerprint(self._probe),
             timestamp=at,
             captured_at=at,

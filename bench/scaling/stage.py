@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
-from uuid import UUID
+from uuid import UUID, uuid5
 
 import psutil
 import sqlalchemy as sa
@@ -25,16 +27,18 @@ from memorybase.core.auth import api_keys
 from memorybase.core.database import migrate
 from memorybase.core.embedding import Embedders, chunking
 from memorybase.core.memory_bases import consistency
-from memorybase.core.memory_bases.manage import NewMemoryBase, create_memory_base
-from memorybase.core.models import Capture, Generation, MemoryBase
+from memorybase.core.memory_bases.manage import NewMemoryBase, put_memory_base
+from memorybase.core.models import Capture, Flow, Generation, MemoryBase, Message, Session
 from memorybase.core.operations import vector_indexes
 from memorybase.core.services import EmbedderRegistry, Services
 from memorybase.core.sessions import flows
 from memorybase.core.settings import Settings
-from memorybase.core.vectors.store import CollectionRef
+from memorybase.core.vectors import chroma_saves
+from memorybase.core.vectors.chroma import ChromaStore
+from memorybase.core.vectors.store import CollectionRef, VectorStore
 from scaling.bulk import loading
 from scaling.embedder import MadeEmbedders
-from scaling.rows import LEAVING_MESSAGES, LEAVING_SESSIONS, RowMaker, Target
+from scaling.rows import LEAVING_MESSAGES, LEAVING_SESSIONS, Batch, RowMaker, Target
 from scaling.texts import Vocabulary
 
 StoreName = Literal["sqlite-chroma", "postgresql-chroma", "postgresql-pgvector"]
@@ -42,6 +46,7 @@ STORES: tuple[StoreName, ...] = ("sqlite-chroma", "postgresql-chroma", "postgres
 COUNTED_STEPS = 1_000  # at a time: counting each would cost more than the steps
 KEY = "the-key-of-the-benchmark"
 THRESHOLD = 10
+FILL_SECONDS = 600.0  # for one request to Chroma
 OTHER_FLOWS = 19  # each with a memory base and a few messages
 
 
@@ -77,6 +82,11 @@ class Stage:
         """Of all flows, as they were filled."""
         return self.size.messages + OTHER_FLOWS * OTHER_SIZE.messages + LEAVING_SESSIONS * LEAVING_MESSAGES
 
+    @property
+    def chroma(self) -> ChromaServer | None:
+        server = self.servers.get("chroma")
+        return server if isinstance(server, ChromaServer) else None
+
     def server_seconds(self) -> float:
         """The processor time that the servers have taken so far."""
         return sum(sum(_times(process)) for process in self.server_processes())
@@ -111,6 +121,26 @@ class Stage:
         return CollectionRef(generation.collection_name, generation.collection_id)
 
 
+@dataclass
+class Progress:
+    """Says on stderr how far a fill is."""
+
+    total: int
+    done: int
+    first: int = field(init=False)
+    began: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.first, self.began = self.done, time.perf_counter()
+
+    def add(self, messages: int) -> None:
+        self.done += messages
+        rate = (self.done - self.first) / (time.perf_counter() - self.began)
+        left = timedelta(seconds=round((self.total - self.done) / rate))
+        said = f"{self.done:,} of {self.total:,} messages, {rate:.0f} a second, {left} left"
+        print(said, file=sys.stderr, flush=True)
+
+
 def _times(process: psutil.Process) -> tuple[float, float]:
     try:
         times = process.cpu_times()
@@ -127,16 +157,20 @@ def filled(
     embed: bool,
     postgresql: Mapping[str, str] | None = None,
     embedders: Callable[[Settings, Vocabulary], EmbedderRegistry] | None = None,
+    directory: Path | None = None,
 ) -> Iterator[Stage]:
     """The servers of a store, filled with made conversations; consistent by the product's own comparison.
 
     `postgresql` has settings of that server other than a deployment has. `embed`: by the model of the settings.
+    `directory` keeps SQLite and Chroma; a fill that was cut off goes on there.
     """
     with ExitStack() as started:
         make = embedders or ((lambda settings, _: Embedders(settings)) if embed else (lambda _, v: MadeEmbedders(v)))
-        stage = _started(started, name, size, make, postgresql or {})
+        where = directory or Path(started.enter_context(tempfile.TemporaryDirectory(prefix="memorybase-scale-")))
+        stage = _started(started, name, size, make, postgresql or {}, where)
         began = time.perf_counter()
-        _fill(stage)
+        if not _is_filled(stage):
+            _fill(stage)
         stage.filled_seconds = time.perf_counter() - began
         found = consistency.check_mismatch(stage.services, stage.user_id, stage.base_id)
         if found.state != "ok" or not found.expected:
@@ -152,8 +186,8 @@ def _started(
     size: Size,
     make: Callable[[Settings, Vocabulary], EmbedderRegistry],
     settings_of_postgresql: Mapping[str, str],
+    directory: Path,
 ) -> Stage:
-    directory = Path(started.enter_context(tempfile.TemporaryDirectory(prefix="memorybase-scale-")))
     servers: dict[str, Server] = {}
     url = f"sqlite:///{directory / 'memorybase.db'}"
     if name != "sqlite-chroma":
@@ -165,6 +199,7 @@ def _started(
     chroma_url = ""
     if name != "postgresql-pgvector":
         chroma = ChromaServer(directory)
+        chroma_saves.repair(chroma.data, print)
         started.callback(chroma.close)
         chroma.start()
         servers["chroma"] = chroma
@@ -184,31 +219,73 @@ def _started(
     started.callback(wiring.close, built)
     services = replace(built, embedders=embedders, locks=InMemoryLocks(), queue=InMemoryQueue())
     user_id = api_keys.ensure_local_user(services, KEY)
-    return Stage(name, size, services, vocabulary, servers, directory, user_id, *_new_flow(services, user_id, "large"))
+    return Stage(name, size, services, vocabulary, servers, directory, user_id, *_flow(services, user_id, "large"))
 
 
-def _new_flow(services: Services, user_id: UUID, name: str) -> tuple[UUID, UUID]:
-    """(flow, memory base)."""
-    flow_id = flows.create_flow(services, user_id, name=name).id
+def _flow(services: Services, user_id: UUID, name: str) -> tuple[UUID, UUID]:
+    """(flow, memory base), created unless they are there."""
+    flow_id = uuid5(user_id, name)
+    flows.put_flow(services, user_id, name=name, flow_id=flow_id)
     new = NewMemoryBase(name=name, flow_id=flow_id, capture=Capture.ALL, threshold=THRESHOLD)
-    return flow_id, create_memory_base(services, user_id, new)
+    return flow_id, put_memory_base(services, user_id, new).id
+
+
+def _is_filled(stage: Stage) -> bool:
+    """What the end of a fill sets."""
+    with stage.services.database.reading() as db:
+        return db.get_one(MemoryBase, stage.base_id).mismatch_checked_at is not None
 
 
 def _fill(stage: Stage) -> None:
+    """Everything that is not there yet."""
     services = stage.services
-    others = [_new_flow(services, stage.user_id, f"flow {number}") for number in range(OTHER_FLOWS)]
-    with loading(services.database.url) as loader:
+    others = [_flow(services, stage.user_id, f"flow {number}") for number in range(OTHER_FLOWS)]
+    with services.database.reading() as db:
+        progress = Progress(stage.messages, db.scalar(sa.select(sa.func.sum(Session.last_seq))) or 0)
+    with _writing(stage) as vectors, loading(services.database.url) as loader:
         for seed, (flow_id, base_id) in enumerate([(stage.flow_id, stage.base_id), *others]):
-            is_large = base_id == stage.base_id
-            size = stage.size if is_large else OTHER_SIZE
-            maker = RowMaker(replace(stage.target(), flow_id=flow_id, base_id=base_id), stage.vocabulary, seed=seed)
             ref = stage.collection(base_id)
-            for batch in maker.batches(size.messages, size.sessions, leaving=is_large):
+            for batch in _made_ahead(_missing(stage, flow_id, base_id, seed)):
+                # Before the rows, whose number says where a fill goes on: what is written again has the same ids.
+                vectors.upsert(ref, batch.records)
                 loader.load(batch)
-                services.vectors.upsert(ref, batch.records)
+                progress.add(len(batch.rows[Message]))
+                if stage.chroma is not None:
+                    chroma_saves.keep_maps(stage.chroma.data)  # between two of its saves, as a stack does
     vector_indexes.build_indexes(services)  # as the sweeper does
     with services.database.transaction() as db:
         now = datetime.now(UTC)
         db.execute(
             sa.update(MemoryBase).values(mismatch=False, mismatch_checked_at=now, compare_at=now + timedelta(minutes=1))
         )
+
+
+@contextmanager
+def _writing(stage: Stage) -> Iterator[VectorStore]:
+    """The vector store, with patience: one request to Chroma takes minutes where a fill gets little of the machine."""
+    if stage.chroma is None:
+        yield stage.services.vectors
+        return
+    with closing(ChromaStore(stage.chroma.url, timeout_seconds=FILL_SECONDS)) as store:
+        yield store
+
+
+def _missing(stage: Stage, flow_id: UUID, base_id: UUID, seed: int) -> Iterator[Batch]:
+    """The rows of a flow after those of its last session."""
+    is_large = base_id == stage.base_id
+    size = stage.size if is_large else OTHER_SIZE
+    with stage.services.database.reading() as db:
+        now = db.get_one(Flow, stage.flow_id).created_at  # the same whenever the fill goes on
+        after = db.scalar(sa.select(sa.func.count()).where(Session.flow_id == flow_id)) or 0
+    target = replace(stage.target(), flow_id=flow_id, base_id=base_id)
+    maker = RowMaker(target, stage.vocabulary, seed=seed, now=now)
+    return maker.batches(size.messages, size.sessions, leaving=is_large, after=after)
+
+
+def _made_ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """The same batches; the next one is made while the last one is written."""
+    with ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(next, batches, None)
+        while (batch := coming.result()) is not None:
+            coming = thread.submit(next, batches, None)
+            yield batch

@@ -25,8 +25,10 @@ SMALL = 0.5  # bytes a message: below, an object is left out
 
 
 def bytes_a_message(stage: Stage) -> dict[str, float]:
-    """Of each table and index, largest first; an index and a table are objects of their own."""
+    """Of each table and index, largest first; an index and a table are objects of their own. And of Chroma's folder."""
     sizes = _sizes(stage)
+    if stage.chroma is not None:
+        sizes["Chroma"] = folder_bytes(stage.chroma.data)
     found = {name: round(size / stage.messages, 1) for name, size in sizes.items()}
     return {name: each for name, each in sorted(found.items(), key=lambda item: -item[1]) if each >= SMALL}
 
