@@ -13,7 +13,7 @@ define NEED_PYTHON
 	echo "Set PYTHON=/path/to/python3.12. If this system has none, uv brings one (uv tool install .), or use Docker"; \
 	echo "(docker compose up --build): docs/howto/install.md"; exit 1; }
 endef
-# The CPU build of torch, for `make check-sentence-transformers` and `make bench-peers`, saves 3 GB:
+# The CPU build of torch, for `make check-sentence-transformers` and `make install-peers`, saves 3 GB:
 # TORCH_INDEX=https://download.pytorch.org/whl/cpu
 TORCH_INDEX ?=
 # What `make test` and `make test-slow` run: T=tests/unit, T="tests/unit -k chunk".
@@ -72,10 +72,11 @@ CODING_AGENTS := .coding-agents
 INSTALLED_MCP_CLIENTS := $(MCP_CLIENTS)/.installed
 INSTALLED_CODING_AGENTS := $(CODING_AGENTS)/.installed
 INSTALLED_SLIM := $(SLIM)/.installed
+INSTALLED_PEERS := $(PEERS)/.installed
 INSTALLED_DEPLOY := $(DEPLOY)/.installed
 INSTALLED_SITE := $(SITE)/.installed
 
-.PHONY: help demo test test-slow check-coding-agents check-deploy check-dist check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-sentence-transformers check-slim check-typescript check-upgrade chaos chaos-net up dist image site doctor lint types format soak bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-corrections bench-distillation bench-harnesses bench-history bench-lag bench-languages bench-lives bench-many bench-page bench-peers bench-production bench-recall bench-restore bench-rules bench-scale bench-scores bench-standing bench-tokens bench-workers tables migrate pictures clean
+.PHONY: help demo test test-slow check-coding-agents check-deploy check-dist check-dify check-frameworks check-generators check-langflow check-mcp check-n8n check-pgbouncer check-sentence-transformers check-slim check-typescript check-upgrade chaos chaos-net up dist image site doctor lint types format soak install-peers bench bench-appends bench-bulkheads bench-capture bench-client bench-context bench-corrections bench-distillation bench-harnesses bench-history bench-lag bench-languages bench-lives bench-many bench-page bench-peers bench-production bench-recall bench-restore bench-rules bench-scale bench-scores bench-standing bench-tokens bench-workers tables migrate pictures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -215,13 +216,12 @@ format: $(INSTALLED_DEV) ## fix and format with ruff
 	$(BIN)/ruff format .
 
 bench: $(INSTALLED_DEV) ## measure speed, compared with peers: DATA=a LoCoMo file, ARGS="--only bulk,tens --json FILE"
-	$(BIN)/python bench/ingest.py $(DATA) --peers $(PEERS) $(ARGS)
+	$(BIN)/python bench/ingest.py $(DATA) $(ARGS)
 
-bench-peers: ## install the peers of `make bench` in a separate environment (1.5 GB with the CPU build of torch)
-	$(NEED_PYTHON)
-	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r bench/peers-requirements.txt \
-		$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
+bench-peers: $(INSTALLED_DEV) $(INSTALLED_PEERS) ## compare with other memories: DATA="LoCoMo, chat and history files", ARGS="--peers mem0 --only kills"
+	$(BIN)/python bench/compare.py $(DATA) $(ARGS)
+
+install-peers: $(INSTALLED_PEERS) ## install what `make bench` and `make bench-peers` compare with (2 GB with the CPU build of torch)
 
 bench-recall: $(INSTALLED) ## measure search quality: DATA="files and folders", FIT=1 fits the weights, NAIVE=1 adds baselines, ARGS=--sessions
 	$(BIN)/python bench/recall.py $(DATA) $(if $(FIT),--fit) $(if $(NAIVE),--naive) $(ARGS)
@@ -340,6 +340,13 @@ $(INSTALLED_SLIM): requirements-slim.txt $(shell find memorybase worker api migr
 	$(PYTHON) -m venv --clear $(SLIM)
 	$(BIN)/python deploy/build.py $(SLIM)/dist
 	$(SLIM)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-slim.txt $(SLIM)/dist/memorybase_server-*.whl
+	@touch $@
+
+$(INSTALLED_PEERS): bench/peers-requirements.txt
+	$(NEED_PYTHON)
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r $< \
+		$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
 	@touch $@
 
 $(INSTALLED_DEPLOY): tests/deploy/requirements.txt

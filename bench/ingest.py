@@ -5,7 +5,7 @@
 
 It captures the turns of a file in LoCoMo's format (or generated texts of the same length) through its own embedded
 stack over HTTP. In the same run LangChain's index() and mem0's add(infer=False), both with Chroma, get the same
-messages and the same model, if `make bench-peers` has installed them. bench/README.md explains what each section
+messages and the same model, if `make install-peers` has installed them. bench/README.md explains what each section
 measures.
 """
 
@@ -24,7 +24,6 @@ import runs
 from ingesting import footprint, growing, latency, throughput
 from ingesting.about import about
 from ingesting.figures import Figures, requests, table, without_requests
-from ingesting.kills import kills
 from ingesting.peers import Peers
 from ingesting.plotting import plot
 from ingesting.target import Target, running_stack
@@ -36,7 +35,7 @@ from memorybase.core.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 ON_THE_STACK = ("startup", "bulk", "tens", "small", "capture", "searchable", "search", "chroma", "rest", "memory")
-ALONE = ("growth", "postgresql", "kills")
+ALONE = ("growth", "postgresql")
 SECTIONS = (*ON_THE_STACK, *ALONE)
 
 Section = Callable[[Target], Figures]
@@ -80,8 +79,7 @@ def parser() -> argparse.ArgumentParser:
         "--one-process", action="store_true", help="measure `memorybase up --one-process` too, in turns with the stack"
     )
     arguments.add_argument("--growth", type=int, default=10_000, help="messages of the sections growth and chroma")
-    arguments.add_argument("--kills", type=int, default=5, help="kills of one process and of each peer")
-    arguments.add_argument("--peers", type=Path, default=ROOT / ".venv-peers", help="the peers' virtual environment")
+    arguments.add_argument("--environments", type=Path, default=ROOT, help="the folder of the peers' environments")
     runs.add_option(arguments)
     arguments.add_argument("--json", type=Path)
     arguments.add_argument("--plot", type=Path, help="needs matplotlib")
@@ -128,9 +126,9 @@ def measure(report: dict[str, Figures], name: str, section: Callable[[], Figures
 
 
 def measure_all(chosen: argparse.Namespace, corpus: Corpus, report: dict[str, Figures]) -> None:
-    peers = Peers(chosen.peers, Settings().embedding_model)
+    peers = Peers(chosen.environments, Settings().embedding_model)
     if not peers.installed:
-        print(f"no peers in {chosen.peers}, so they are skipped; `make bench-peers` installs them")
+        print(f"no peers in {chosen.environments}, so they are skipped; `make install-peers` installs them")
     wanted = [name for name in ON_THE_STACK if name in chosen.only]
     if wanted:
         with ExitStack() as running:
@@ -140,8 +138,6 @@ def measure_all(chosen: argparse.Namespace, corpus: Corpus, report: dict[str, Fi
             for name in wanted:
                 measure(report, name, partial(functions[name], target))
         report["about"]["peers"] = peers.versions
-    if "kills" in chosen.only:
-        measure(report, "kills", lambda: kills(corpus, peers, times=chosen.kills))
     if "growth" in chosen.only:
         measure(report, "growth", lambda: growing.own_part(corpus, messages=chosen.growth))
     if "postgresql" in chosen.only:

@@ -34,6 +34,7 @@ CORPORA = {
 }
 BM25, VECTORS, HYBRID = "plain BM25", "plain vectors", "hybrid"
 NO_ANSWER, SMALL_TALK, OTHER_LANGUAGE = "no answer", "small talk", "other language"  # kinds of questions in lives
+LIVES = "life"  # how the names of their files begin
 BUDGET = 4_000
 THROUGHPUT = {"in bulk": "bulk", "ten at a time, in many sessions": "tens"}
 WAITS = {
@@ -217,25 +218,6 @@ FORM_ROWS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 }
 
 
-def kills() -> str:
-    found = run("speed").report["kills"]
-    rows = [(title, *(str(found[name][field]) for name in KILLED)) for title, field in KILL_ROWS.items()]
-    return _table(("", *KILLED.values()), rows)
-
-
-KILLED = {
-    "one_process": "memorybase, one process",
-    "langchain": "LangChain `index()`",
-    "mem0": "mem0 `add(infer=False)`",
-}
-KILL_ROWS = {
-    "kills": "kills",
-    "acknowledged before them": "acknowledged",
-    "of them lost": "lost",
-    "stored twice at the end": "doubled",
-}
-
-
 def searches() -> str:
     sizes = run("searches").report["search"]
     head = ["hybrid search over HTTP, SQLite, a fifth of the messages long", *(_size(name) for name in sizes)]
@@ -293,6 +275,123 @@ def of_all_faults(field: str) -> Callable[[], str]:
     return lambda: f"{sum(each.report[field] for each in runs_of('faults')):,}"
 
 
+# Peers
+
+
+def peers() -> str:
+    """A column for each memory, from all runs; empty before the first run."""
+    measured: dict[str, dict[str, Any]] = {}
+    for each in runs_of("peers"):
+        for name, figures in each.report["peers"].items():
+            measured.setdefault(name, {"lines": []}).update(figures)
+            measured[name]["lines"] += [line for line in each.lines if line.get("peer") == name and "corpus" in line]
+    if not measured:
+        return ""
+    rows = [(title, *(_cell(of, figures) for figures in measured.values())) for title, of in PEER_ROWS.items()]
+    return _table(("", *measured), rows)
+
+
+def _cell(of: Callable[[Mapping[str, Any]], str], figures: Mapping[str, Any]) -> str:
+    """Empty where the part was not measured."""
+    try:
+        return of(figures)
+    except KeyError:
+        return ""
+
+
+def _asked(figures: Mapping[str, Any], *corpora: str, answered: bool | None = None) -> list[Line]:
+    """The lines of these corpora without questions in another language; raises KeyError if there are none."""
+    lines = [
+        line
+        for line in figures["lines"]
+        if line["corpus"].startswith(corpora or "")
+        and line["category"] != OTHER_LANGUAGE
+        and answered in (None, bool(line["evidence"]))
+    ]
+    if not lines:
+        raise KeyError(corpora)
+    return lines
+
+
+def _share_of_evidence(field: str, corpus: str) -> Callable[[Mapping[str, Any]], str]:
+    """The share of the answering messages in this field, mean over the questions."""
+    return lambda figures: _share(
+        _mean(
+            len({*line["evidence"]} & {*line[field]}) / len(line["evidence"])
+            for line in _asked(figures, corpus, answered=True)
+        ),
+        2,
+    )
+
+
+def _lives_answered(figures: Mapping[str, Any]) -> str:
+    return _share(_mean(line["has_context"] for line in _asked(figures, LIVES, answered=True)), 2)
+
+
+def _offered_for_nothing(figures: Mapping[str, Any]) -> str:
+    nothing = _asked(figures, "beam", LIVES, answered=False)
+    return f"{sum(line['offered'] for line in nothing)} of {len(nothing)}"
+
+
+def _tokens_of(field: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda figures: f"{_mean(line[field] for line in _asked(figures)):,.0f}"
+
+
+def _ms(*path: str) -> Callable[[Mapping[str, Any]], str]:
+    def cell(figures: Mapping[str, Any]) -> str:
+        for part in path:
+            figures = figures[part]
+        return f"{figures['p50_ms']:.0f} · {figures['p95_ms']:.0f}"
+
+    return cell
+
+
+def _after(fault: str) -> Callable[[Mapping[str, Any]], str]:
+    """Acknowledged, lost and doubled."""
+
+    def cell(figures: Mapping[str, Any]) -> str:
+        found = figures[fault]
+        return "failed" if "failed" in found else "{acknowledged} · {lost} · {doubled}".format(**found)
+
+    return cell
+
+
+def _left_in_files(figures: Mapping[str, Any]) -> str:
+    found = figures["deletion"]
+    return f"{found['left']} of {found['messages']}" + (f": {', '.join(found['files'])}" if found["left"] else "")
+
+
+PEER_ROWS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "version": lambda figures: next(iter(figures["versions"].values())),
+    "needs": lambda figures: str(figures["needs"]),
+    "**speed**: messages a second, stored and in the index, ten a call": lambda figures: (
+        f"{figures['speed']['tens']['messages_per_second']:.0f}"
+    ),
+    "a call acknowledged, ms, p50 · p95": _ms("speed", "tens"),
+    "a message found after its request, ms": _ms("speed", "searchable"),
+    "a search, ms": _ms("speed", "search"),
+    "a search at the largest size, ms": _ms("speed", "search_grown"),
+    "memory at rest, MB": lambda figures: f"{figures['speed']['rest_mb']:,.0f}",
+    "memory after so many messages, MB": lambda figures: (
+        f"{figures['speed']['grown_mb']:,.0f} ({figures['speed']['messages']:,})"
+    ),
+    "**faults**: kill -9 during ingestion, times": lambda figures: str(figures["kills"]["kills"]),
+    "messages acknowledged · lost · doubled": _after("kills"),
+    "after a full disk, the same": _after("full_disk"),
+    "two writers of one session, the same": _after("two_writers"),
+    "**recall**: share of the answering messages among ten entries: LoCoMo": _share_of_evidence("found", "locomo"),
+    "BEAM": _share_of_evidence("found", "beam"),
+    "lives": _share_of_evidence("found", LIVES),
+    "tokens of ten entries, mean": _tokens_of("found_tokens"),
+    "the same share in what is offered for 2,000 tokens: LoCoMo": _share_of_evidence("shown", "locomo"),
+    "BEAM, offered": _share_of_evidence("shown", "beam"),
+    "lives: the answer is in it": _lives_answered,
+    "tokens of what is offered, mean": _tokens_of("tokens"),
+    "something offered where nothing answers": _offered_for_nothing,
+    "**deletion**: of a person's messages, still in files": _left_in_files,
+}
+
+
 # Pages
 
 MADE: Mapping[str, Callable[[], str]] = {
@@ -316,7 +415,6 @@ MADE: Mapping[str, Callable[[], str]] = {
     "speed.capture_postgresql": waited("postgresql"),
     "speed.found": waited("searchable.paced.from_answer"),
     "speed.forms": forms,
-    "speed.kills": kills,
     "speed.search": waited("search.20000_messages"),
     "speed.tens": lambda: f"{run('speed').report['tens']['messages_per_second']:.0f}",
     "speed.waits": waits,
@@ -326,6 +424,7 @@ MADE: Mapping[str, Callable[[], str]] = {
     "faults.count": of_all_faults("faults_total"),
     "faults.lost": of_all_faults("lost"),
     "faults.doubled": of_all_faults("doubled"),
+    "peers": peers,
 }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -52,22 +51,6 @@ def compared(ours: float, peers: Mapping[str, Figures]) -> Figures:
         name: figures | {"memorybase_is_times_as_fast": round(ours / figures["messages_per_second"], 1)}
         for name, figures in peers.items()
     }
-
-
-def left(sent: Sequence[str], held: Sequence[str], acknowledged: int) -> Figures:
-    """What a store holds of the texts that were sent, all different, the first of which it acknowledged before it was
-    killed. The others were sent again."""
-    copies = Counter(held)
-    return {
-        "acknowledged": acknowledged,
-        "lost": sum(not copies[text] for text in sent[:acknowledged]),
-        "doubled": sum(max(0, copies[text] - 1) for text in sent),
-    }
-
-
-def after_kills(runs: Sequence[Figures]) -> Figures:
-    """The sums over all runs."""
-    return {"kills": len(runs)} | {name: sum(run[name] for run in runs) for name in ("acknowledged", "lost", "doubled")}
 
 
 def growth(seconds: Sequence[float], window: int = 3) -> float:

@@ -104,7 +104,7 @@ def beside_others(
     figures: Figures = {"messages": whole * repeat, "calls_of": shape.threshold} | share_of_limit(pairs)
     if of_one:
         figures["one_process"] = share_of_limit(of_one, "stack")
-    measured = peers.measure(shape.name, slices[0], shape.call)
+    measured = peers.measure(slices[0], shape.call)
     return figures | compared(figures["messages_per_second"], measured)
 
 

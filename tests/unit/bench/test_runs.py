@@ -144,10 +144,8 @@ def test_figures_of_speed_become_tables(tmp_path: Path, monkeypatch: pytest.Monk
     reached: dict[str, Any] = {"messages_per_second": 474.2, "limit_per_second": 513.0} | peers
     searchable = {name: {"from_answer": waited} for name in ("paced", "20_messages_per_second")}
     found = {"bulk": reached, "tens": reached, "capture": waited, "postgresql": waited, "searchable": searchable}
-    found["kills"] = {name: {"kills": 5, "acknowledged": 250, "lost": 0, "doubled": 1} for name in rates}
     Run(found).write(tmp_path / "speed")
     Run({"search": {"1000_messages": waited, "20000_messages": waited}}).write(tmp_path / "searches")
     assert "| in bulk | 474 | 421 | 513 | 99 | 47 |" in tables.throughput()
-    assert "| stored twice at the end | 1 | 1 | 1 |" in tables.kills()
     assert "| the same on PostgreSQL | 13 ms | 34 ms |" in tables.waits()
     assert "| 1,000 messages | 20,000 messages |" in tables.searches()

@@ -1,0 +1,1 @@
+"""What bench/compare.py measures of each memory: speed, faults, recall and deletion."""
