@@ -25,7 +25,7 @@ from comparing.faults import full_disk, kills, two_writers
 from comparing.recall import recall
 from comparing.speed import speed
 from ingesting.figures import Figures, requests, table, without_requests
-from recalling import corpora
+from recalling import formats
 from runs import Run
 
 from memorybase.core.embedding.source import find_source
@@ -65,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
 
 def parts(chosen: argparse.Namespace, kept: Run) -> dict[str, Part]:
     """What is measured, by its name in the report; recall needs data."""
-    read = [corpora.read(file) for file in chosen.data]
+    read = [formats.read(file) for file in chosen.data]
     found: dict[str, Part] = {
         "speed": lambda at, peer: speed(at, peer, count=chosen.messages, grown=chosen.grown),
         "kills": lambda at, peer: kills(at, peer, times=chosen.kills),
