@@ -23,7 +23,7 @@ class LangGraph(Memory):
 
         embeddings = HuggingFaceEmbeddings(model_name=model)
         dimensions = len(embeddings.embed_query("the first call is slower"))
-        index = {"dims": dimensions, "embed": embeddings, "fields": ["text"]}
+        index = {"dims": dimensions, "embed": embeddings}
         # As `from_conn_string` opens it.
         self._db = pysqlite3.connect(str(directory / "store.db"), check_same_thread=False, isolation_level=None)
         self._store = SqliteStore(self._db, index=index)
@@ -32,11 +32,13 @@ class LangGraph(Memory):
     def add(self, person: str, session: str, messages: Sequence[Message], key: str) -> None:  # noqa: ARG002 - each item has its own key
         from langgraph.store.base import PutOp
 
+        # `fields` of the index's configuration is documented, but 3.1.2 does not read it and embeds the value as JSON.
         self._store.batch(
             PutOp(
                 ("memories", person),
                 each["id"],
                 {"text": spoken(each), "session": session, "role": each["role"], "time": each.get("timestamp")},
+                index=["text"],
             )
             for each in messages
         )
