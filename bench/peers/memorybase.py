@@ -18,7 +18,7 @@ from memorybase.stack.child import StackChild
 from memorybase.stack.state import DataDir
 
 FLOW = "peers"
-INGESTED_WITHIN_SECONDS = 900.0
+INGESTED_WITHIN_SECONDS = 3_600.0
 
 
 class Stack(Memory):
