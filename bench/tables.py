@@ -279,12 +279,13 @@ def of_all_faults(field: str) -> Callable[[], str]:
 
 
 def peers() -> str:
-    """A column for each memory, from all runs; empty before the first run."""
+    """A column for each memory, with what was measured last of each part; empty before the first run."""
     measured: dict[str, dict[str, Any]] = {}
     for each in runs_of("peers"):
         for name, figures in each.report["peers"].items():
             measured.setdefault(name, {"lines": []}).update(figures)
-            measured[name]["lines"] += [line for line in each.lines if line.get("peer") == name and "corpus" in line]
+            if asked := [line for line in each.lines if line.get("peer") == name and "corpus" in line]:
+                measured[name]["lines"] = asked
     if not measured:
         return ""
     rows = [(title, *(_cell(of, figures) for figures in measured.values())) for title, of in PEER_ROWS.items()]
