@@ -18,7 +18,7 @@ PAGE = 100  # of its lists
 
 
 class MemPalace(Memory):
-    """A person is a wing, a session a room, a message a drawer."""
+    """A person is a wing, a session a room, whose name may hold no slash, a message a drawer."""
 
     PACKAGES = ("mempalace", "chromadb", "sentence-transformers", "torch")
     NEEDS = "a program, by its MCP server or command line; its own model is a download"
@@ -38,7 +38,7 @@ class MemPalace(Memory):
 
     def add(self, person: str, session: str, messages: Sequence[Message], key: str) -> None:  # noqa: ARG002 - a drawer's id is of its text
         for each in messages:
-            _checked(self._tools.tool_add_drawer(wing=person, room=session, content=spoken(each)))
+            _checked(self._tools.tool_add_drawer(wing=person, room=session.replace("/", "-"), content=spoken(each)))
 
     def search(self, person: str, question: str, limit: int) -> list[Found]:
         found = _checked(self._tools.tool_search(question, limit=limit, wing=person))
