@@ -65,7 +65,7 @@ def test_results_say_what_was_run_and_hold_no_text_of_others(folder: Path) -> No
     assert re.fullmatch(r"[0-9a-f]{40}", about["commit"]), "run it on a commit without changes"
     assert about["command"].startswith("python bench/")
     assert "chromadb" in about["versions"]
-    assert run.lines
+    assert run.lines or "peers" in run.report, "only faults and deletion of a comparison ask nothing"
     for line in run.lines:
         assert ("question" in line) <= (line.get("corpus") in OWN), line
     everything = json.dumps([run.report, run.lines])
