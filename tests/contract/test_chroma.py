@@ -8,8 +8,9 @@ import socket
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -30,7 +31,7 @@ from memorybase.core.errors import (
 )
 from memorybase.core.vectors import chroma
 from memorybase.core.vectors.chroma import ChromaStore
-from memorybase.core.vectors.store import CollectionRef, VectorRecord
+from memorybase.core.vectors.store import CollectionRef, StoredVector, VectorRecord
 
 TIMEOUT = 0.3  # of a server that never answers
 
@@ -139,6 +140,30 @@ class TestAway:
     def test_an_invalid_url_is_unavailable(self, make_store: MakeStore) -> None:
         with pytest.raises(VectorStoreUnavailable):
             make_store("http://[not-a-host").ping()
+
+
+def test_among_many_ids_no_vector_is_read_unless_the_collection_is_far_larger(
+    own_chroma: ChromaServer, make_store: MakeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = make_store(own_chroma.url)
+    ref = store.create_collection(fresh_name(), {})
+    given = [replace(each, vector=each.vector / np.linalg.norm(each.vector)) for each in records(150)]
+    store.upsert(ref, given)
+    read: list[int] = []
+    fetch = store.fetch
+
+    def noted(ref: CollectionRef, ids: Sequence[str], *, texts: bool = True) -> dict[str, StoredVector]:
+        read.append(len(ids))
+        return fetch(ref, ids, texts=texts)
+
+    monkeypatch.setattr(store, "fetch", noted)
+    among = [f"id{n}" for n in range(100)]
+    wanted = given[7].vector
+
+    found = store.query_among(ref, wanted, among, 1)
+    monkeypatch.setattr(chroma, "SEARCHED_PER_READ", 1)
+    assert [hit.id for hit in found] == [hit.id for hit in store.query_among(ref, wanted, among, 1)] == ["id7"]
+    assert read == [100]  # by the second
 
 
 class LowLimit(ChromaServer):

@@ -446,6 +446,18 @@ class TestQuery:
 
         assert "".join(sorted(hit.id for hit in store.query(ref, unit(1), 10, where))) == expected
 
+    @on_every_store
+    @each_row("number", [3, 100])  # Chroma reads the vectors of a few ids, and queries among many
+    def test_among_ids(self, store: VectorStore, ref: CollectionRef, number: int) -> None:
+        store.upsert(ref, [record(f"r{n}", 1, n) for n in range(number + 1)])
+        among = [f"r{n}" for n in range(1, number + 1)]
+
+        found = store.query_among(ref, unit(1), among, 2)
+        assert [hit.id for hit in found] == ["r1", "r2"]
+        assert [hit.score for hit in found] == pytest.approx([2**-0.5, 5**-0.5], abs=1e-3)
+        assert [hit.id for hit in store.query_among(ref, unit(1), [*among, "missing"], 2)] == ["r1", "r2"]
+        assert store.query_among(ref, unit(1), ["missing"] * number, 2) == []
+
     def test_an_unknown_operator_is_rejected(self, store: VectorStore, ref: CollectionRef) -> None:
         store.upsert(ref, [record("a")])
 

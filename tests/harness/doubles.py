@@ -42,6 +42,7 @@ from memorybase.core.vectors.store import (
     VectorRecord,
     as_score,
     check_records,
+    nearest,
 )
 
 if TYPE_CHECKING:
@@ -237,6 +238,11 @@ class InMemoryVectors:
                 if record.id not in collection.damaged | collection.hidden and matches(record.metadata, where)
             ]
             return sorted(hits, key=lambda hit: -hit.score)[:limit]
+
+    def query_among(
+        self, ref: CollectionRef, vector: NDArray[np.float32], ids: Sequence[str], limit: int
+    ) -> list[VectorHit]:
+        return nearest(self.fetch(ref, ids, texts=False), vector, limit)
 
     def ping(self) -> None:
         with self._call("ping"):

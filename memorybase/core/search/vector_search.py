@@ -33,7 +33,7 @@ from memorybase.core.search.request import SearchRequest, passes
 from memorybase.core.services import Services
 from memorybase.core.vectors import chunk_ids, indexes
 from memorybase.core.vectors.search import MAX_FETCH, SCORE_DIGITS
-from memorybase.core.vectors.store import StoredVector, VectorHit, as_score
+from memorybase.core.vectors.store import StoredVector, VectorHit
 
 if TYPE_CHECKING:
     from memorybase.core.embedding import QueryTokens
@@ -45,8 +45,7 @@ FIRST_FETCH = 32
 CHUNKS_PER_MESSAGE = 4  # an assistant's answer has about four
 FETCH_GROWTH = 5
 FETCH_ROUNDS = 3
-# A session or end user with at most this many chunks is read and compared here: exact, and the cost does not grow with
-# the store.
+# A session or end user with at most this many chunks is searched among them: the cost does not grow with the store.
 COMPARED_CHUNKS = 1_000
 # If an index finds the chunks of a session, sessions are the filter, up to this many of an end user.
 SESSIONS_SELECTED = 500
@@ -66,7 +65,7 @@ _Query = tuple[Mapping[str, Any] | None, int]  # filter and limit
 
 
 class Plan(NamedTuple):
-    """The store's work for one target: these chunks, or the nearest ones by these queries in turn."""
+    """The store's work for one target: the nearest ones, of these chunks if there are any, by these queries in turn."""
 
     target: Target
     chunks: Sequence[str] | None
@@ -79,7 +78,8 @@ class Nearest(NamedTuple):
     target: Target
     query: Embedded
     hits: Sequence[VectorHit]
-    limit: int  # of the last query; 0: none was needed
+    limit: int  # of the last query; 0: there is nothing to ask for
+    chunks: Sequence[str] | None
     further: tuple[_Query, ...]
 
 
@@ -137,7 +137,7 @@ def _plan(db: OrmSession, services: Services, target: Target, request: SearchReq
                 chunks = [
                     id_ for message_id, each in held.items() for id_ in chunk_ids.chunk_ids(base_id, message_id, *each)
                 ]
-                return Plan(target, chunks, ())
+                return Plan(target, chunks, tuple((None, limit) for limit in limits if chunks))
     where = _store_filter(request, _names(db, target, request))
     filters = [None] if where is None else [None, where]
     return Plan(target, None, tuple((each, limit) for each in filters for limit in limits))
@@ -195,23 +195,20 @@ def _nearest(services: Services, plans: Sequence[Plan], query: str, full_query: 
 
 
 def _first_answer(services: Services, plan: Plan, query: Embedded) -> Nearest:
-    nearest = Nearest(plan.target, query, [], 0, plan.queries)
+    nearest = Nearest(plan.target, query, [], 0, plan.chunks, plan.queries)
     with tracing.span("vector_search", "client", memory_base_id=str(plan.target.memory_base_id)):
-        if plan.chunks is not None:
-            stored = _fetch(services, plan.target, plan.chunks)
-            hits = [
-                VectorHit(id_, as_score(1.0 - float(each.vector @ query.vector)), "", {})
-                for id_, each in stored.items()
-            ]
-            return nearest._replace(hits=sorted(hits, key=lambda hit: -hit.score))
         return _next_answer(services, nearest) if plan.queries else nearest
 
 
 def _next_answer(services: Services, nearest: Nearest) -> Nearest:
     """The answer to the next query."""
     (where, limit), *further = nearest.further
+    collection, vector = nearest.target.collection, nearest.query.vector
     with _marking_mismatch(services, nearest.target):
-        hits = services.vectors.query(nearest.target.collection, nearest.query.vector, limit, where, texts=False)
+        if nearest.chunks is None:
+            hits = services.vectors.query(collection, vector, limit, where, texts=False)
+        else:
+            hits = services.vectors.query_among(collection, vector, nearest.chunks, limit)
     return nearest._replace(hits=hits, limit=limit, further=tuple(further))
 
 

@@ -53,6 +53,7 @@ from memorybase.core.vectors.store import (
     as_score,
     batches,
     check_records,
+    nearest,
 )
 
 _COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
@@ -268,6 +269,11 @@ class PgVectorStore:
             VectorHit(id_, as_score(distance), bytes(text or b"").decode(), metadata or {})
             for id_, distance, text, metadata in rows
         ]
+
+    def query_among(
+        self, ref: CollectionRef, vector: NDArray[np.float32], ids: Sequence[str], limit: int
+    ) -> list[VectorHit]:
+        return nearest(self.fetch(ref, ids, texts=False), vector, limit)
 
     def ping(self) -> None:
         try:

@@ -128,6 +128,12 @@ class VectorStores:
         with self._of(ref.name) as store:
             return store.query(ref, vector, limit, where, texts=texts)
 
+    def query_among(
+        self, ref: CollectionRef, vector: NDArray[np.float32], ids: Sequence[str], limit: int
+    ) -> list[VectorHit]:
+        with self._of(ref.name) as store:
+            return store.query_among(ref, vector, ids, limit)
+
     def ping(self) -> None:
         for store in self._checked:
             store.ping()
