@@ -39,6 +39,7 @@ ARGS ?=
 
 VENV := .venv
 PEERS := .venv-peers
+HINDSIGHT := .venv-hindsight
 DIFY := .venv-dify
 N8N_TOOLS := .n8n-tools
 SENTENCE_TRANSFORMERS := .venv-sentence-transformers
@@ -72,7 +73,7 @@ CODING_AGENTS := .coding-agents
 INSTALLED_MCP_CLIENTS := $(MCP_CLIENTS)/.installed
 INSTALLED_CODING_AGENTS := $(CODING_AGENTS)/.installed
 INSTALLED_SLIM := $(SLIM)/.installed
-INSTALLED_PEERS := $(PEERS)/.installed
+INSTALLED_PEERS := $(PEERS)/.installed $(HINDSIGHT)/.installed
 INSTALLED_DEPLOY := $(DEPLOY)/.installed
 INSTALLED_SITE := $(SITE)/.installed
 
@@ -221,7 +222,7 @@ bench: $(INSTALLED_DEV) ## measure speed, compared with peers: DATA=a LoCoMo fil
 bench-peers: $(INSTALLED_DEV) $(INSTALLED_PEERS) ## compare with other memories: DATA="LoCoMo, chat and history files", ARGS="--peers mem0 --only kills"
 	$(BIN)/python bench/compare.py $(DATA) $(ARGS)
 
-install-peers: $(INSTALLED_PEERS) ## install what `make bench` and `make bench-peers` compare with (2 GB with the CPU build of torch)
+install-peers: $(INSTALLED_PEERS) ## install what `make bench` and `make bench-peers` compare with (5 GB with the CPU build of torch)
 
 bench-recall: $(INSTALLED) ## measure search quality: DATA="files and folders", FIT=1 fits the weights, NAIVE=1 adds baselines, ARGS=--sessions
 	$(BIN)/python bench/recall.py $(DATA) $(if $(FIT),--fit) $(if $(NAIVE),--naive) $(ARGS)
@@ -300,7 +301,7 @@ migrate: $(INSTALLED) ## migrate the database to this version's schema
 
 clean: ## remove environments and caches; keeps the data
 	rm -rf clients/typescript/node_modules clients/typescript/build clients/typescript/dist
-	rm -rf $(VENV) $(PEERS) $(GENERATORS) $(DIFY) $(FRAMEWORKS) $(N8N_TOOLS) $(LANGFLOW) $(SENTENCE_TRANSFORMERS) $(MCP_CLIENTS) $(CODING_AGENTS) $(SLIM) $(DEPLOY) $(SITE) clients/n8n/node_modules clients/n8n/dist build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(HINDSIGHT) $(GENERATORS) $(DIFY) $(FRAMEWORKS) $(N8N_TOOLS) $(LANGFLOW) $(SENTENCE_TRANSFORMERS) $(MCP_CLIENTS) $(CODING_AGENTS) $(SLIM) $(DEPLOY) $(SITE) clients/n8n/node_modules clients/n8n/dist build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -342,10 +343,12 @@ $(INSTALLED_SLIM): requirements-slim.txt $(shell find memorybase worker api migr
 	$(SLIM)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-slim.txt $(SLIM)/dist/memorybase_server-*.whl
 	@touch $@
 
-$(INSTALLED_PEERS): bench/peers-requirements.txt
+$(PEERS)/.installed: bench/peers-requirements.txt
+$(HINDSIGHT)/.installed: bench/hindsight-requirements.txt
+$(INSTALLED_PEERS):
 	$(NEED_PYTHON)
-	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r $< \
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r $< \
 		$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
 	@touch $@
 

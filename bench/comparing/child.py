@@ -44,6 +44,7 @@ PEERS = {
         Peer("langgraph", "langgraph.LangGraph", ".venv-peers"),
         Peer("mem0", "mem0.Mem0", ".venv-peers", messages=200),
         Peer("mempalace", "mempalace.MemPalace", ".venv-peers", messages=200),
+        Peer("hindsight", "hindsight.Hindsight", ".venv-hindsight"),
     )
 }
 
