@@ -6,6 +6,7 @@ Its own model is downloaded, so it gets the same model as the others from an add
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,11 @@ from peering import Found, Memory, Message, spoken
 from peers import embeddings
 
 PAGE = 100  # of its lists
+FORBIDDEN = re.compile(r"[^\w .'-]")  # in names
 
 
 class MemPalace(Memory):
-    """A person is a wing, a session a room, whose name may hold no slash, a message a drawer."""
+    """A person is a wing, a session a room, a message a drawer."""
 
     PACKAGES = ("mempalace", "chromadb", "sentence-transformers", "torch")
     NEEDS = "a program, by its MCP server or command line; its own model is a download"
@@ -38,7 +40,8 @@ class MemPalace(Memory):
 
     def add(self, person: str, session: str, messages: Sequence[Message], key: str) -> None:  # noqa: ARG002 - a drawer's id is of its text
         for each in messages:
-            _checked(self._tools.tool_add_drawer(wing=person, room=session.replace("/", "-"), content=spoken(each)))
+            room = FORBIDDEN.sub("-", session)
+            _checked(self._tools.tool_add_drawer(wing=person, room=room, content=spoken(each)))
 
     def search(self, person: str, question: str, limit: int) -> list[Found]:
         found = _checked(self._tools.tool_search(question, limit=limit, wing=person))
