@@ -25,6 +25,7 @@ SET_CHILD_SUBREAPER = 36  # of prctl(2)
 LOOK_SECONDS = 0.1
 INGESTED_WITHIN_SECONDS = 900.0
 PAGE = 100
+UNFINISHED, RETAIN = ("pending", "processing"), "retain"
 
 
 class Hindsight(Memory):
@@ -59,11 +60,11 @@ class Hindsight(Memory):
         self._await(self._client.aretain_batch(person, [item], retain_async=True, operation_id=operation))
 
     def wait(self) -> None:
-        ends = time.monotonic() + INGESTED_WITHIN_SECONDS
-        while any(self._await(self._is_working(bank)) for bank in self._banks()):
-            if time.monotonic() > ends:
-                raise TimeoutError(f"operations were unfinished after {INGESTED_WITHIN_SECONDS:g} s")
-            time.sleep(LOOK_SECONDS)
+        self._finish()
+        # What was interrupted more than three times is set aside for its operator, whose call this is.
+        for bank in self._banks():
+            self._await(self._retry_failed(bank))
+        self._finish()
 
     def search(self, person: str, question: str, limit: int) -> list[Found]:
         return self._recall(person, question)[:limit]
@@ -83,6 +84,13 @@ class Hindsight(Memory):
         self._server.wait()
         _stop_postgresql(self._directory)
 
+    def _finish(self) -> None:
+        ends = time.monotonic() + INGESTED_WITHIN_SECONDS
+        while any(self._await(self._operations(bank, *UNFINISHED)) for bank in self._banks()):
+            if time.monotonic() > ends:
+                raise TimeoutError(f"operations were unfinished after {INGESTED_WITHIN_SECONDS:g} s")
+            time.sleep(LOOK_SECONDS)
+
     def _banks(self) -> list[str]:
         return [each.bank_id for each in self._await(self._client.banks.list_banks()).banks]
 
@@ -95,9 +103,14 @@ class Hindsight(Memory):
             return []
         return [{"text": each.text} for each in found.results]
 
-    async def _is_working(self, bank: str) -> bool:
-        found = [await self._client.operations.list_operations(bank, status=each) for each in ("pending", "processing")]
-        return any(each.operations for each in found)
+    async def _operations(self, bank: str, *statuses: str) -> list[Any]:
+        found = [await self._client.operations.list_operations(bank, status=each, limit=PAGE) for each in statuses]
+        return [operation for page in found for operation in page.operations]
+
+    async def _retry_failed(self, bank: str) -> None:
+        for operation in await self._operations(bank, "failed"):
+            if operation.task_type == RETAIN:  # and not the batch that it is a part of
+                await self._client.operations.retry_operation(bank, operation.id)
 
     def _texts(self, bank: str) -> Iterator[str]:
         offset = 0
