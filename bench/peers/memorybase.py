@@ -34,7 +34,7 @@ class Stack(Memory):
         self._data = DataDir(directory)
         self._stack = StackChild(self._data, lambda _: None, one_process=self.one_process)
         self._stack.__enter__()
-        self._client = Client(self._stack.url, self._data.known_api_key(self._stack.settings) or "", tries=1)
+        self._client = Client(self._stack.url, self._data.known_api_key(self._stack.settings) or "")
         self._client.put_flow(FLOW, name=FLOW)
         bases = {base.name: base for base in self._client.list_memory_bases()}
         # The threshold is the size of most calls, so that ingestion goes on between them.
