@@ -16,6 +16,7 @@ from peering import Found, Memory, Message, spoken
 from peers import embeddings
 
 PAGE = 100  # of its lists
+MOST_CHARS = 100_000  # of a drawer
 FORBIDDEN = re.compile(r"[^\w .'-]")  # in names
 
 
@@ -41,7 +42,7 @@ class MemPalace(Memory):
     def add(self, person: str, session: str, messages: Sequence[Message], key: str) -> None:  # noqa: ARG002 - a drawer's id is of its text
         for each in messages:
             room = FORBIDDEN.sub("-", session)
-            _checked(self._tools.tool_add_drawer(wing=person, room=room, content=spoken(each)))
+            _checked(self._tools.tool_add_drawer(wing=person, room=room, content=spoken(each)[:MOST_CHARS]))
 
     def search(self, person: str, question: str, limit: int) -> list[Found]:
         found = _checked(self._tools.tool_search(question, limit=limit, wing=person))
