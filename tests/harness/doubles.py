@@ -240,9 +240,13 @@ class InMemoryVectors:
             return sorted(hits, key=lambda hit: -hit.score)[:limit]
 
     def query_among(
-        self, ref: CollectionRef, vector: NDArray[np.float32], ids: Sequence[str], limit: int
+        self,
+        ref: CollectionRef,
+        vector: NDArray[np.float32],
+        ids: Sequence[str],
+        limit: int,  # noqa: ARG002 - reads all
     ) -> list[VectorHit]:
-        return nearest(self.fetch(ref, ids, texts=False), vector, limit)
+        return nearest(self.fetch(ref, ids, texts=False), vector)
 
     def ping(self) -> None:
         with self._call("ping"):

@@ -272,7 +272,7 @@ def _may_lack(nearest: Nearest, found: Sequence[Candidate], request: SearchReque
     return (
         bool(nearest.further)
         and len(found) < request.top_k
-        and len(nearest.hits) >= nearest.limit
+        and len(nearest.hits) == nearest.limit  # more are all that there are
         and nearest.hits[-1].score >= (request.min_score or 0)
     )
 

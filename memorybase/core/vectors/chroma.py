@@ -241,36 +241,7 @@ class ChromaStore:
         where: Mapping[str, Any] | None = None,
         *,
         texts: bool = True,
-    ) -> list[VectorHit]:
-        return self._query(ref, vector, limit, where, texts=texts)
-
-    def query_among(
-        self, ref: CollectionRef, vector: NDArray[np.float32], ids: Sequence[str], limit: int
-    ) -> list[VectorHit]:
-        if not self._is_cloud and len(ids) > READ_BELOW + self._size(ref) / SEARCHED_PER_READ:
-            try:
-                return self._query(ref, vector, limit, ids=ids)
-            except VectorUnreadable:  # Chroma refuses a query if one of the ids is missing
-                pass
-        return nearest(self.fetch(ref, ids, texts=False), vector, limit)
-
-    def _size(self, ref: CollectionRef) -> int:
-        """About how many records the collection has."""
-        size = self._sizes.get(ref.id)
-        if size is None:
-            size = self.count(ref)
-            self._sizes.put(ref.id, size, SIZE_SECONDS)
-        return size
-
-    def _query(
-        self,
-        ref: CollectionRef,
-        vector: NDArray[np.float32],
-        limit: int,
-        where: Mapping[str, Any] | None = None,
-        *,
         ids: Sequence[str] | None = None,
-        texts: bool = False,
     ) -> list[VectorHit]:
         if limit < 1:
             return []
@@ -292,6 +263,24 @@ class ChromaStore:
                 VectorHit(id=id_, score=as_score(distance), text=text or "", metadata=dict(stored or {}))
                 for id_, distance, text, stored in zip(*(column or nothing for column in columns), strict=True)
             ]
+
+    def query_among(
+        self, ref: CollectionRef, vector: NDArray[np.float32], ids: Sequence[str], limit: int
+    ) -> list[VectorHit]:
+        if not self._is_cloud and len(ids) > READ_BELOW + self._size(ref) / SEARCHED_PER_READ:
+            try:
+                return self.query(ref, vector, limit, texts=False, ids=ids)
+            except VectorUnreadable:  # Chroma refuses a query if one of the ids is missing
+                pass
+        return nearest(self.fetch(ref, ids, texts=False), vector)
+
+    def _size(self, ref: CollectionRef) -> int:
+        """About how many records the collection has."""
+        size = self._sizes.get(ref.id)
+        if size is None:
+            size = self.count(ref)
+            self._sizes.put(ref.id, size, SIZE_SECONDS)
+        return size
 
     def ping(self) -> None:
         # Not its heartbeat, which answers for hours while every other call hangs.

@@ -271,9 +271,13 @@ class PgVectorStore:
         ]
 
     def query_among(
-        self, ref: CollectionRef, vector: NDArray[np.float32], ids: Sequence[str], limit: int
+        self,
+        ref: CollectionRef,
+        vector: NDArray[np.float32],
+        ids: Sequence[str],
+        limit: int,  # noqa: ARG002 - reads all
     ) -> list[VectorHit]:
-        return nearest(self.fetch(ref, ids, texts=False), vector, limit)
+        return nearest(self.fetch(ref, ids, texts=False), vector)
 
     def ping(self) -> None:
         try:

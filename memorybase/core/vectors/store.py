@@ -143,7 +143,7 @@ class VectorStore(Protocol):
     ) -> list[VectorHit]:
         """The nearest of these records, best first, without texts; ids that are missing or unreadable are left out.
 
-        All vectors have length one.
+        More than `limit` only if they are all, where a store has to read all. All vectors have length one.
         """
 
     def ping(self) -> None:
@@ -156,10 +156,10 @@ class VectorStore(Protocol):
         """
 
 
-def nearest(stored: Mapping[str, StoredVector], vector: NDArray[np.float32], limit: int) -> list[VectorHit]:
-    """The nearest of these, best first, without texts. All vectors have length one."""
+def nearest(stored: Mapping[str, StoredVector], vector: NDArray[np.float32]) -> list[VectorHit]:
+    """These, the nearest first, without texts. All vectors have length one."""
     hits = [VectorHit(id_, as_score(1.0 - float(each.vector @ vector)), "", {}) for id_, each in stored.items()]
-    return sorted(hits, key=lambda hit: -hit.score)[:limit]
+    return sorted(hits, key=lambda hit: -hit.score)
 
 
 def as_score(distance: float) -> float:
