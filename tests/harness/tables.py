@@ -37,23 +37,28 @@ class LentDatabase(Database):
         self._own_engine = self.engine  # a test may put another one in its place
         self._opened: list[psycopg.Connection] = []
         sa.event.listen(self.engine, "do_connect", self._direct)
+        sa.event.listen(self.engine, "checkout", self._refuse_after_its_test)
         if not self.is_sqlite:
             sa.event.listen(self.engine, "connect", lambda connection, _: self._opened.append(connection))
 
     def _direct(self, dialect: sa.Dialect, _record: Any, args: list[Any], options: dict[str, Any]) -> None:
-        if not self.lent:  # to a thread that outlived its test; its connection would be of the next test's pool
-            raise dialect.loaded_dbapi.OperationalError("no test uses this database")
+        self._refuse_after_its_test()
         args[:], more = dialect.create_connect_args(self.url.difference_update_query(OWN_PARAMETERS))
         options.update(more)
+
+    def _refuse_after_its_test(self, *_: Any) -> None:
+        if not self.lent:  # to a thread that outlived its test; its connection would be of the next test's pool
+            raise self.engine.dialect.loaded_dbapi.OperationalError("no test uses this database")
 
     def close(self) -> None:
         """Every connection. A thread that outlives its test gives its own back first: closed under it, it would take
         the process along; and let go of open, it is a warning in whatever test comes next."""
         pool = self._own_engine.pool
         assert isinstance(pool, sa.QueuePool)
+        # Before the pool is disposed of, which forgets how many are out.
+        wait_until(lambda: pool.checkedout() == 0, PATIENCE, "the test's threads give back their connections")
         self.dispose()
         self._own_engine.dispose()
-        wait_until(lambda: pool.checkedout() == 0, PATIENCE, "the test's threads give back their connections")
         for connection in self._opened:
             connection.close()
         self._opened.clear()
