@@ -20,6 +20,7 @@ def test_a_capture_is_read_and_recalled_at_once(memory: AgentMemory) -> None:
     assert found is not None
     assert [message.content for message in found] == ["My boat lies at berth 12."]
     hits = memory.recall("Where is the boat?")
+    assert memory.recall("Where is the boat?", top_k=0) == []
     assert memory.recall("hi") == memory.recall("What is the capital of France?") == []
     assert hits is not None
     assert hits[0].content == "My boat lies at berth 12."

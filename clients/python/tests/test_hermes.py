@@ -130,6 +130,15 @@ def test_the_tool_finds_and_says_that_memory_is_unavailable(provider: Memorybase
     assert provider.prefetch("Where is the boat?") == ""
 
 
+def test_without_recall_the_tool_still_finds(memory: AgentMemory) -> None:
+    provider = MemorybaseProvider(memory, top_k=0)
+    provider.sync_turn(BERTH, "Noted.", session_id="sunday")
+    assert provider.prefetch("Where is the boat?", session_id="monday") == ""
+    asked = {"query": "Where is the boat?"}
+    assert BERTH in json.loads(provider.handle_tool_call("search_memory", asked, session_id="monday"))["result"]
+    assert memory.failure is None
+
+
 def test_the_gateways_user_is_the_end_user_and_a_subagent_captures_nothing(memory: AgentMemory, client: Client) -> None:
     for user, context in (("anna", "primary"), ("ben", "primary"), ("anna", "subagent")):
         provider = MemorybaseProvider(memory)

@@ -120,7 +120,7 @@ class AsyncAgentMemory:
     ) -> list[models.Hit] | None:
         """Messages of the flow that fit the query, best first, each text once; only those with this metadata, if it is
         given. Without `min_score` none below MIN_SCORE; 0 keeps all. None if memorybase is unreachable."""
-        if not query.strip():
+        if top_k == 0 or not query.strip():
             return []
 
         async def search() -> list[models.Hit]:

@@ -41,7 +41,10 @@ def earlier_hits(
     end_user_id: str | None = None,
     min_score: float | None = None,
 ) -> list[models.Hit] | None:
-    """Hits in other sessions; the model has read this one anyway. None if memorybase is unreachable."""
+    """Hits in other sessions; the model has read this one anyway. None if nothing was searched: `top_k` is 0, or
+    memorybase unreachable."""
+    if top_k == 0:
+        return None
     found = memory.recall(query, top_k=min(top_k * _SPARE, 100), end_user_id=end_user_id, min_score=min_score)
     return None if found is None else [hit for hit in found if hit.session_id != session_id][:top_k]
 

@@ -100,7 +100,7 @@ class MemorybaseHooks:
 
     def begin(self, turn: _Turn, prompt: str) -> str:
         """Recall for a prompt, and capture it; returns the text for the model."""
-        hits = self.recall(turn.session_id, prompt, self._top_k) if self._top_k else None
+        hits = self.recall(turn.session_id, prompt, self._top_k)
         if hits is not None:
             turn.given.append(Given(prompt, hits, quoted(hits)))
             self.record(turn)

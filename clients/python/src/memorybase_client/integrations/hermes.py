@@ -85,7 +85,7 @@ class MemorybaseProvider(MemoryProvider):
     def prefetch(self, query: str, *, session_id: str = "") -> str:
         """What other sessions said about the message of the turn."""
         session = self._session_of(session_id)
-        hits = self._recall(session, query)
+        hits = self._recall(session, query, self._top_k)
         if hits:
             self._keep(session, Given(query, hits, quoted(hits)))
         return quoted(hits or ())
@@ -125,7 +125,7 @@ class MemorybaseProvider(MemoryProvider):
             raise NotImplementedError(f"tool_name must be {TOOL} (got {tool_name!r})")
         query = str(args.get("query") or "")
         session = self._session_of(str(known.get("session_id") or ""))
-        hits = self._recall(session, query)
+        hits = self._recall(session, query, self._top_k or TOP_K)
         if hits:
             self._keep(session, Given(query, hits))
         return json.dumps({"result": answer_of(hits)})
@@ -137,12 +137,12 @@ class MemorybaseProvider(MemoryProvider):
     def _session_of(self, session_id: str) -> str:
         return storable_id(session_id or self._session_id)
 
-    def _recall(self, session: str, query: str) -> list[models.Hit] | None:
+    def _recall(self, session: str, query: str, top_k: int) -> list[models.Hit] | None:
         return earlier_hits(
             self._memory,
             query,
             session_id=session,
-            top_k=self._top_k,
+            top_k=top_k,
             end_user_id=self._end_user_id,
             min_score=self._min_score,
         )

@@ -157,7 +157,7 @@ class MemorybaseMemory(BaseMemory):
         return ahead
 
     def _recalled(self, query: str | None) -> list[ChatMessage]:
-        if not query or self.top_k <= 0:
+        if not query:
             return []
         hits = earlier_hits(
             self.memory,

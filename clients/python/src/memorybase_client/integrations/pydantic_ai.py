@@ -89,7 +89,7 @@ class MemorybaseCapability(AbstractCapability[Any]):
 
     async def _instructions(self, ctx: RunContext[Any]) -> str | None:
         question = _prompt_text(ctx.prompt)
-        if self._recalled is None and question and self.top_k > 0:
+        if self._recalled is None and question:
             hits = await asyncio.to_thread(
                 earlier_hits,
                 self.memory,
