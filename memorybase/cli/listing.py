@@ -66,7 +66,8 @@ def _flow_as_json(flow: models.FlowView, bases: list[models.MemoryBaseView]) -> 
 
 
 def status(data_dir: DataDirOption = None, url: UrlOption = None, key: KeyOption = None) -> None:
-    """Say whether the stack runs, what it holds, and what needs you. Exit code 1 if a part does not answer."""
+    """Say whether the stack runs, what it holds, and what needs you. Exit code 1 if a part does not answer or
+    the queue makes no progress."""
     try:
         client = connect(data_dir, url, key)
     except errors.NotReady as exc:
@@ -89,7 +90,7 @@ def status(data_dir: DataDirOption = None, url: UrlOption = None, key: KeyOption
 
 
 def _missing(client: Client) -> str | None:
-    """The parts that do not answer; None if all do."""
+    """The parts that do not answer, or why the queue makes no progress; None if all is well."""
     try:
         ready = client.health_ready()
     except client_errors.NotReady as exc:

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,9 +17,10 @@ from harness.postgres import DEPLOYED
 
 from api import failures
 from api.locations import PREFIX
-from memorybase import cli
+from memorybase import cli, features
 from memorybase.core import models, redis_locks
 from memorybase.core.errors import MemorybaseError
+from memorybase.core.operations.sweeper import steps_of
 from memorybase.core.settings import ENVIRONMENT_PREFIX, Settings, embedded
 from memorybase.core.vectors import chroma
 from worker.queue import QUEUE
@@ -217,6 +219,14 @@ def test_each_celery_task_and_its_queue_are_documented() -> None:
     for name in tasks:
         assert name in page, f"add a row for the task {name} to docs/reference/tasks.md"
         assert page[name][0] == f"`{QUEUE}`", f"docs/reference/tasks.md: the queue of {name} is {QUEUE}"
+
+
+def test_each_step_of_the_sweeper_is_documented() -> None:
+    section = sections(REFERENCE / "tasks.md")["The sweeper"]
+    services: Any = SimpleNamespace(hooks=features.hooks())
+    beside = [each.name for hooks in services.hooks for each in hooks.background]
+    names = [*(step.name for step in steps_of(services)), "indexes", *beside]
+    assert [name for name in names if f"`{name}`" not in section] == []
 
 
 def test_each_redis_key_is_documented() -> None:

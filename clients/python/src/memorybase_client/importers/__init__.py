@@ -1,7 +1,9 @@
 """Reads other systems' conversations as runs of flows. It only reads the source; `Client.capture_run` stores:
 
-    source, report = ImportSource("export.zip"), Report()
-    for part in read_runs("chatgpt", source, report):
+    from memorybase_client.importers import records, systems
+
+    source, report = systems.ImportSource("export.zip"), records.Report()
+    for part in systems.read_runs("chatgpt", source, report):
         client.capture_run(part.flow, session_id=part.session_id, run_id=part.run_id, messages=part.messages)
 
 Records in, runs out, one at a time, so memory does not grow with the file:
