@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -25,6 +26,14 @@ def checked(name: str | None) -> str | None:
 def zone(name: str | None) -> ZoneInfo:
     """The time zone of a checked name."""
     return ZoneInfo(name or DEFAULT)
+
+
+def local(moment: datetime, zone: tzinfo) -> datetime:
+    """The moment by the zone's clock; as it is where the zone's date would lie before year 1 or after 9999."""
+    try:
+        return moment.astimezone(zone)
+    except OverflowError:  # 0001-01-01, as systems write a time that is not set
+        return moment
 
 
 @lru_cache(maxsize=1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from uuid import UUID
 
+from memorybase.core import time_zones
 from memorybase.core.conversation.view.records import Record
 from memorybase.core.conversation.view.tokens import TokenCounter
 from memorybase.core.extension import ContextSource
@@ -57,7 +58,7 @@ class AddedLines:
         return shown
 
     def _record(self, lines: Sequence[ContextLine], zone: tzinfo) -> Record:
-        written = [f"- {line.text} [said {line.said_at.astimezone(zone):%Y-%m-%d}]" for line in lines]
+        written = [f"- {line.text} [said {time_zones.local(line.said_at, zone):%Y-%m-%d}]" for line in lines]
         sources = dict.fromkeys(str(id_) for line in lines for id_ in line.message_ids)
         return Record(
             id=self.source.kind,

@@ -14,6 +14,7 @@ from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from memorybase.core import time_zones
 from memorybase.core.keyword_index.languages import ENGLISH, LATIN, Language
 from memorybase.core.keyword_index.languages.date_words import FEW
 from memorybase.core.search import date_tokens
@@ -21,6 +22,7 @@ from memorybase.core.search.date_tokens import LEAP_YEAR, MONTHS, Token
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
+EARLIEST = datetime(1200, 1, 1, tzinfo=UTC)  # 999 years ago is a date even then
 FEW_WORDS = 6
 FEW_AGO, SEVERAL = 3, 5  # days and the like that "a few" stands for: ago, and in a stretch
 Resolution = Literal["day", "week", "weekend", "month", "quarter", "season", "year", "stretch"]
@@ -94,7 +96,7 @@ def named(query: str, now: datetime, language: Language, zone: tzinfo = UTC) -> 
     A few words hardly show their language, so a short query that is taken for English is also read in each language in
     which it is nothing but a time.
     """
-    moment = now.astimezone(zone)
+    moment = time_zones.local(max(now, EARLIEST), zone)
     found = _named_in(query, moment, language)
     if language is ENGLISH and _is_more(found) and 1 < len(query.split()) <= FEW_WORDS:
         others = (_named_in(query, moment, other) for other in LATIN)

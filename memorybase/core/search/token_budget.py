@@ -17,6 +17,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any
 from uuid import UUID
 
+from memorybase.core import time_zones
 from memorybase.core.messages import message_text
 from memorybase.core.search import corrections
 from memorybase.core.search.hits import Hit
@@ -234,14 +235,14 @@ def _turn_of(hit: Hit, zone: tzinfo) -> QuotedTurn:
     matched = Span(hit.snippet_start, hit.snippet_end)
     who = _name(hit.sender_name, hit.role)
     note = corrections.text_for_model(hit.corrected_by)
-    sent = (hit.message_id, hit.session_id, hit.seq, hit.timestamp.astimezone(zone), who, text)
+    sent = (hit.message_id, hit.session_id, hit.seq, time_zones.local(hit.timestamp, zone), who, text)
     return QuotedTurn(*sent, hit.score, matched, note, hit.superseded_by)
 
 
 def _neighbor_turn(hit: Hit, turn: Mapping[str, Any], zone: tzinfo) -> QuotedTurn:
     who = _name(turn["sender_name"], turn["role"])
     text = message_text(turn["content"])
-    sent_at = turn["timestamp"].astimezone(zone)
+    sent_at = time_zones.local(turn["timestamp"], zone)
     return QuotedTurn(turn["message_id"], hit.session_id, turn["seq"], sent_at, who, text)
 
 

@@ -57,6 +57,15 @@ def test_a_context_shows_days_of_the_zone(world: World, of_flow: str | None, of_
     assert f"- [{day}] user: The kettle is broken." in recalled(world, time_zone=of_call)
 
 
+@each_row(
+    ("said_at", "zone", "day"), [("0001-01-01", ANGELES, "1-01-01"), ("9999-12-31T23:59:59", TOKYO, "9999-12-31")]
+)
+def test_a_day_that_no_calendar_of_the_zone_has_is_that_of_utc(world: World, said_at: str, zone: str, day: str) -> None:
+    said: Any = {"role": "user", "content": "The kettle has no date.", "timestamp": said_at}
+    world.say("undated", said, {"role": "user", "content": "It hums.", "timestamp": said_at})
+    assert f"{day}] user: The kettle has no date." in recalled(world, time_zone=zone)
+
+
 def test_a_stretch_in_a_query_has_days_of_the_zone(world: World) -> None:
     query = "the kettle between 28 November 2026 and 29 November 2026"
     assert nearness(world, query) == 0
