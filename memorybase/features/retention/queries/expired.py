@@ -116,7 +116,7 @@ def expired_sessions(db: OrmSession, flow: Flow, before: datetime, *, limit: int
     of_flow = [Session.flow_id == flow.id, Session.deleted_at.is_(None)]
     if holds.has_any(db, flow.user_id):
         of_flow.append(~holds.session_held(flow.user_id))
-    whole = sa.select(Session.session_id).where(*of_flow, Session.last_captured_at <= before)
+    whole = sa.select(Session.session_id).where(*of_flow, *_without_later(before))
     statements: list[sa.Select[Any]] = [whole.order_by(Session.last_captured_at, Session.id)]
     statements += [parts.where(*of_flow) for parts in _expired_parts(db, flow.id, before)]
     found: dict[str, None] = {}
@@ -140,6 +140,12 @@ def _expired_parts(db: OrmSession, flow_id: UUID, before: datetime) -> list[sa.S
     copies = sa.select(Session.session_id).join(RestorableMessage, RestorableMessage.session_uuid == Session.id)
     captured = restorable_messages.captured_before(db, before)
     return [*statements, copies.where(RestorableMessage.flow_id == flow_id, captured)]
+
+
+def _without_later(before: Any) -> list[sa.ColumnElement[bool]]:
+    """Conditions on a session of which nothing was stored after that time, as `has_later` looks for."""
+    later = [~sa.exists().where(_of_session(table), column > before) for table, column in _STORED_AT]
+    return [Session.last_captured_at <= before, *later]
 
 
 def has_later(db: OrmSession, session: SessionRow, before: datetime) -> bool:
@@ -279,7 +285,7 @@ def count_in_flow(db: OrmSession, flow: Flow, before: datetime) -> ExpiredCounts
         Chat.flow_id == flow.id, ChatRecord.created_at <= before, ~holds.chat_held(flow.user_id)
     )
     return ExpiredCounts(
-        sessions=_count(db, sa.select(sa.func.count(Session.id)).where(*free, Session.last_captured_at <= before)),
+        sessions=_count(db, sa.select(sa.func.count(Session.id)).where(*free, *_without_later(before))),
         messages=_count(db, sa.select(sa.func.count(Message.id)).join(Session, sa.true()).where(*free, *expired)),
         chunks=_count(db, _chunks().where(*free, *expired)),
         node_executions=_count(db, executions),
@@ -305,7 +311,7 @@ def _count_in_expired(db: OrmSession, flow: Flow, now: datetime) -> ExpiredCount
     free = (*of_flow, ~holds.session_held(flow.user_id))
     expired = (MESSAGE_OF_SESSION, Message.captured_at <= Session.expires_at)
     executions = sa.select(sa.func.count()).select_from(NodeExecution).join(Session, _of_session(NodeExecution))
-    whole = (*free, Session.last_captured_at <= Session.expires_at)
+    whole = (*free, *_without_later(Session.expires_at))
     return ExpiredCounts(
         sessions=_count(db, sa.select(sa.func.count(Session.id)).where(*whole)),
         messages=_count(db, sa.select(sa.func.count(Message.id)).join(Session, sa.true()).where(*free, *expired)),

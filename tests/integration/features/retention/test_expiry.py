@@ -333,6 +333,23 @@ class TestPasses:
             small = db.scalars(sa.select(Session).where(Session.flow_id == other)).one()
         assert small.deleted_at is not None
 
+    def test_sessions_that_go_on_in_their_nodes_alone_keep_no_other_waiting(
+        self, world: World, days: Calendar, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(budget, "TRANSACTIONS", 3)
+        for session_id in ("a", "b", "c", "d"):
+            world.say(session_id, "old")
+        world.say("last", "old")
+        keep(world, 10)
+        days.pass_days(9)
+        for session_id in ("a", "b", "c", "d"):
+            execute(world, session_id, uuid4(), "new")
+        days.pass_days(2)
+        sweep_all(world)
+        assert world.messages() == []
+        (receipt,) = receipts_of(world)
+        assert receipt.finished_at is not None
+
     def test_a_session_that_is_too_long_for_one_transaction_goes_page_by_page(
         self, world: World, days: Calendar, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -22,11 +22,12 @@ def shown(world: World, **given: int) -> list[RetentionPreview]:
 
 
 def filled(world: World, days: Calendar) -> UUID:
-    """Old and new messages in three sessions, of which one is held."""
+    """Old and new messages in four sessions, of which one is held and one goes on in its nodes alone."""
     base = world.new_base(threshold=1)
     run = world.say(S, "old", "older")
     execute(world, S, run.run_id, "old")
     world.say("all old", "old")
+    goes_on = world.say("goes on", "old")
     held = world.say("held", "old")
     chat(world, "old")
     use(world, S, run.run_id, run.messages[0].id, "old")
@@ -35,6 +36,7 @@ def filled(world: World, days: Calendar) -> UUID:
     days.pass_days(11)
     new = world.say(S, "new")
     use(world, S, new.run_id, new.messages[0].id, "new")
+    execute(world, "goes on", goes_on.run_id, "new")
     holds.place_hold(world.services, world.user_id, flow_id=world.flow_id, session_id="held")
     return base
 
@@ -49,7 +51,7 @@ def test_it_counts_what_the_passes_then_delete(world: World, days: Calendar) -> 
     same = ("rule", "flow_id", "retain_days", "sessions", "messages", "chunks")
     same += ("node_executions", "chat_messages", "memory_uses")
     assert {name: getattr(counted, name) for name in same} == {name: getattr(receipt, name) for name in same}
-    assert (counted.sessions, counted.messages, counted.chunks, counted.held_sessions) == (1, 3, 3, 1)
+    assert (counted.sessions, counted.messages, counted.chunks, counted.held_sessions) == (1, 4, 4, 1)
     assert counted.memory_uses == 1
     assert before - len(world.messages()) == counted.messages
     assert [(each.messages, each.held_sessions) for each in shown(world)] == [(0, 1)]
@@ -68,9 +70,9 @@ def test_uses_of_no_session_count_unless_a_hold_keeps_anything_of_the_flow(world
 def test_a_rule_can_be_tried_before_it_is_set(world: World, days: Calendar) -> None:
     filled(world, days)
     assert shown(world) == []
-    assert [(each.rule, each.messages) for each in shown(world, retain_days=10)] == [("flow", 3)]
+    assert [(each.rule, each.messages) for each in shown(world, retain_days=10)] == [("flow", 4)]
     assert [(each.rule, each.messages) for each in shown(world, retain_days=20)] == [("flow", 0)]
-    assert len(world.messages()) == 5
+    assert len(world.messages()) == 6
 
 
 def test_sessions_and_memory_bases_are_counted(world: World, days: Calendar) -> None:
@@ -95,7 +97,7 @@ def test_the_rule_of_a_memory_base_can_be_tried_before_it_is_set(world: World, d
         return [(each.rule, each.memory_base_id, each.retain_days, each.messages, each.chunks) for each in found.items]
 
     assert tried() == []
-    held_ones_too = 4  # a hold keeps messages, and not their vectors
+    held_ones_too = 5  # a hold keeps messages, and not their vectors
     assert tried(10) == [("memory_base", base, 10, held_ones_too, held_ones_too)]
     assert tried(20) == [("memory_base", base, 20, 0, 0)]
     manage.update_memory_base(world.services, world.user_id, base, {"retain_days": 10})
