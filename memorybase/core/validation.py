@@ -44,6 +44,11 @@ def why_unstorable(value: str) -> str | None:
     return None
 
 
+def storable(value: str) -> str:
+    """A string that nobody can correct, such as a model's answer, without what PostgreSQL cannot store."""
+    return value.replace("\x00", "").encode(errors="replace").decode()
+
+
 def check_text(value: str, field: str) -> None:
     """Raises InvalidRequest if PostgreSQL cannot store the text."""
     reason = why_unstorable(value)

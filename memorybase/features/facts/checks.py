@@ -26,7 +26,7 @@ FIELDS = {"who", "what", "when", "sources", "corrects"}
 _FENCE = re.compile(r"\A```(?:json)?\s*\n(.*)\n```\Z", re.DOTALL)
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _WORD_INSIDE = re.compile(r"(?<=[^\s.!?:][ \u00a0])[^\W\d_]+")  # a word that begins no sentence
-_MARKUP = re.compile(r"[<>{}`\x00-\x1f\x7f\u2028\u2029]|\[/?INST|\]\(")
+_MARKUP = re.compile(r"[<>{}`\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]|\[/?INST|\]\(")
 # English alone. What decides is that facts are shown to a model as data; this refuses the plain attempts.
 _INSTRUCTION = re.compile(
     r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:instructions?|prompts?|rules|guidelines|previous)\b"

@@ -53,13 +53,12 @@ def moved(claim: Claim[Distillation], batch: Batch, now: datetime) -> dict[str, 
     row = claim.row
     redo = [seq for seq in row.redo or () if seq not in batch.redone]
     cursor = row.cursor_seq if batch.redone else batch.to_seq
-    is_more = bool(redo) or row.target_seq > cursor
     return {
         "error_code": None,
         "updated_at": now,
         "cursor_seq": cursor,
         "redo": redo or None,
-        "notify_at": now if is_more else None,
+        "notify_at": now if redo else distillations.if_more_requested(cursor, now),
     }
 
 

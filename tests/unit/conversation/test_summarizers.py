@@ -235,6 +235,11 @@ def test_a_langchain_chat_model_is_a_summarizer() -> None:
         LangChainSummarizer(ScriptedModel(RuntimeError("boom"))).summarize(None, TALK)
 
 
+def test_a_summary_can_be_stored_whatever_the_model_writes() -> None:
+    summarizer = LangChainSummarizer(ScriptedModel("Anna sails\x00 \ud83d"))
+    assert summarizer.summarize(None, TALK) == "Anna sails ?"
+
+
 def test_a_request_may_name_the_configured_or_the_extractive_summarizer() -> None:
     plain = Settings()
     asking = Settings(summarizer="openai", summarizer_model="small")

@@ -35,6 +35,7 @@ from memorybase.core.errors import (
 from memorybase.core.messages import message_text
 from memorybase.core.services import EmbedderRegistry
 from memorybase.core.settings import Settings
+from memorybase.core.validation import storable
 
 EXTRACTIVE = "extractive"
 OPENAI = "openai:"
@@ -118,9 +119,10 @@ class ChatSummarizer:
         if estimated_tokens(system) + estimated_tokens(user) > self._input_tokens:
             return None
         try:
-            return self._complete([{"role": "system", "content": system}, {"role": "user", "content": user}]).strip()
+            text = self._complete([{"role": "system", "content": system}, {"role": "user", "content": user}])
         except _DoesNotFit:
             return None
+        return storable(text).strip()
 
     def _complete(self, messages: list[dict[str, str]]) -> str:
         raise NotImplementedError

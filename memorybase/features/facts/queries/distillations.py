@@ -62,6 +62,11 @@ def request(
     )
 
 
+def if_more_requested(cursor_seq: int, now: datetime) -> sa.ColumnElement[datetime | None]:
+    """Now, if messages after this seq are requested by the time of the statement; else null."""
+    return sa.case((Row.target_seq > cursor_seq, sa.literal(now, Row.notify_at.type)), else_=sa.null())
+
+
 def begin(db: OrmSession, base: BaseRow, now: datetime, session_ids: Sequence[str], *, skip: bool) -> None:
     """Give each of these sessions that is ingested its row: with `skip` what is ingested so far counts as distilled."""
     progress = SessionProgress

@@ -173,6 +173,7 @@ LIES: dict[str, tuple[Callable[[Prompt], Answer], str]] = {
     "another number": (lambda _: answer(fact("Mira owns 3 sailing boats named Petrel", "m1")), "unsupported"),
     "another name": (lambda _: answer(fact("Mira owns a sailing boat named Albatross", "m1")), "unsupported"),
     "made-up time": (lambda _: answer(fact("Mira owns a sailing boat", "m1", when="since 1987")), "unsupported"),
+    "half an emoji": (lambda _: answer(fact("Mira owns a sailing boat \ud83d", "m1")), "markup"),
     "too long": (lambda _: answer(fact("Mira owns a sailing boat " * 20, "m1")), "too_long"),
     "a wrong type": (lambda _: answer(fact("Mira owns a sailing boat", "m1") | {"who": 7}), "wrong_shape"),
     "a further field": (lambda _: answer(fact("Mira owns a sailing boat", "m1", trust=1)), "wrong_shape"),
@@ -375,6 +376,20 @@ def test_nothing_is_stored_of_messages_that_changed_while_the_model_read_them(
     assert said(world, base_id) == []
     distil(world, model)
     assert said(world, base_id) == []
+
+
+@pytest.mark.both_databases
+def test_what_is_ingested_while_the_model_reads_is_distilled_too(world: World, base_id: UUID) -> None:
+    tell(world, base_id, BOAT)
+
+    def told(prompt: Prompt) -> Answer:
+        model.script = honest
+        tell(world, base_id, "REMEMBER: Mira | Mira owns a red bicycle.")
+        return honest(prompt)
+
+    model = Model(told)
+    distil(world, model)
+    assert len(said(world, base_id)) == 2
 
 
 @pytest.mark.both_databases
