@@ -60,6 +60,7 @@ _SESSION_FOR_SHARE = (
     .where(Session.flow_id == bindparam("flow_id"), Session.session_id == bindparam("session_id"))
     .with_for_update(read=True)
 )
+_SHARE_KNOWN = _SESSION_FOR_SHARE.where(Session.deleted_at.is_(None))
 _END_USER = sa.select(_SESSIONS.end_user_id).where(_THIS_SESSION)
 
 # The columns of a session whose rename is done.
@@ -141,8 +142,8 @@ def with_counted(db: OrmSession, flow_id: UUID, session_ids: Sequence[str], capt
 
 
 def share_session(db: OrmSession, flow_id: UUID, session_id: str) -> UUID | None:
-    """Share-lock the session; its `sessions.id`, None if there is none."""
-    return db.scalar(_SESSION_FOR_SHARE, {"flow_id": flow_id, "session_id": session_id})
+    """Share-lock the session; its `sessions.id`, None if there is none or it was deleted."""
+    return db.scalar(_SHARE_KNOWN, {"flow_id": flow_id, "session_id": session_id})
 
 
 def share_sessions_of_messages(
@@ -155,7 +156,7 @@ def share_sessions_of_messages(
         of_messages = sa.select(Session.session_id).join(Message, MESSAGE_OF_SESSION)
         names.update(db.scalars(of_messages.where(*mine).distinct()))
     for name in sorted(names):  # the common lock order
-        share_session(db, flow_id, name)
+        db.scalar(_SESSION_FOR_SHARE, {"flow_id": flow_id, "session_id": name})  # deleted ones too
 
 
 def has_end_users(db: OrmSession, flow_id: UUID) -> bool:

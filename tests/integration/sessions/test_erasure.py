@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from harness.expiring import execute
 from harness.world import WorkerKilled, World
 
 from memorybase.core import errors
+from memorybase.core.conversation.history import node_executions
 from memorybase.core.database.paging import PageRequest
 from memorybase.core.queries import messages as message_queries
 from memorybase.core.queries import residues, session_lists
@@ -68,6 +71,8 @@ class TestLongSessions:
         with pytest.raises(errors.DatabaseUnavailable, match="being deleted") as refused:
             world.say("long", "a capture between two pages")
         assert refused.value.retryable
+        with pytest.raises(errors.DatabaseUnavailable, match="being deleted"):
+            execute(world, "long", uuid4(), "an execution between two pages")
         with pytest.raises(errors.NotFound):
             edits.delete_session(world.services, world.user_id, world.flow_id, "long")
         assert world.sweep().done["sessions_erased"] == 1
@@ -85,6 +90,19 @@ class TestLongSessions:
         assert len(edits.delete_session(world.services, world.user_id, world.flow_id, "long").job_ids) == 1
         world.settle()
         assert world.stored(base) == set()
+
+
+@pytest.mark.both_databases
+def test_an_execution_of_a_session_that_is_not_removed_yet_begins_it_again(world: World) -> None:
+    base = world.new_base(threshold=1)
+    world.say("s", "apples")
+    world.settle()
+    edits.delete_session(world.services, world.user_id, world.flow_id, "s")
+    stored = execute(world, "s", uuid4(), "pears")
+    world.settle()
+    world.sweep()
+    assert node_executions.get_execution(world.services, world.user_id, stored).outputs["text"] == "pears"
+    assert world.stored(base) == set()
 
 
 @pytest.mark.parametrize("how", ["session", "message", "edit"])

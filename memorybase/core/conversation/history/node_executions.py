@@ -126,8 +126,9 @@ def put_execution(
     past: datetime | None = None,
 ) -> tuple[NodeExecutionView, bool]:
     """Store an execution, or replace the one with its id; returns whether it is new. The run may be captured later; a
-    missing session is created. `past`: when an imported execution was created; it replaces nothing. Raises NotFound for
-    another user's flow, RunConflict for a run of another session."""
+    missing session is created, and a deleted one begins again. `past`: when an imported execution was created; it
+    replaces nothing. Raises NotFound for another user's flow, RunConflict for a run of another session,
+    DatabaseUnavailable while the session is being deleted."""
     run_id = CallerId.of(user_id, "run", run_id) if isinstance(run_id, UUID) else run_id
     given = {"outputs": new.outputs, "few_shots": new.few_shots}
     screened = screen(services, user_id, flow_id, given)
@@ -188,7 +189,9 @@ def _put(
         check_flow(db, user_id, flow_id)
         session_uuid = sessions.share_session(db, flow_id, session_id)
         if session_uuid is None:
-            session_uuid = sessions.open_session(db, flow_id=flow_id, session_id=session_id, end_user_id=None).id
+            session = sessions.open_session(db, flow_id=flow_id, session_id=session_id, end_user_id=None)
+            sessions.update(db, session, deleted_at=None)  # it begins again, as with a capture
+            session_uuid = session.id
         run_id = caller_ids.in_flow(db, flow_id, given_run)  # with the session locked: a capture may store it now
         _check_run(db, flow_id, session_uuid, run_id)
         given = _identity(user_id, run_id, new)
