@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.core import errors
 from memorybase.core.models import UtcDateTime
+from memorybase.core.validation import why_unstorable
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -107,7 +108,7 @@ class Keyset:
         try:
             text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
             label, *plain = json.loads(text)
-            read = [_read(v, c.type) for v, c in zip(plain, self.columns, strict=True)]
+            read = [key_part(v, c.type) for v, c in zip(plain, self.columns, strict=True)]
         except (ValueError, TypeError, OverflowError, RecursionError, binascii.Error) as exc:
             raise errors.InvalidRequest("cursor is not valid; start again without one", field="cursor") from exc
         if label != self._label():
@@ -243,13 +244,16 @@ def _cursor_at(db: OrmSession, statement: AnySelect, keyset: Keyset, offset: int
     return None if row is None else _cursor_of(row, keyset)
 
 
-def _read(value: Any, kind: sa.types.TypeEngine[Any]) -> Any:
+def key_part(value: Any, kind: sa.types.TypeEngine[Any]) -> Any:
+    """A value of a column from a caller's cursor. Raises TypeError, ValueError, OverflowError for any other."""
     if isinstance(kind, sa.Integer):
         if type(value) is not int or abs(value) > MAX_INTEGER:
             raise ValueError("not an integer of 64 bits")
         return value
     if not isinstance(value, str):
         raise TypeError("not a string")
+    if why_unstorable(value):
+        raise ValueError("not a string that a database can have")
     if isinstance(kind, UtcDateTime):
         moment = datetime.fromisoformat(value)
         if moment.tzinfo is None:

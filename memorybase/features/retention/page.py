@@ -171,7 +171,7 @@ async def _rules(visit: Visit, target: str, days: str, error: errors.MemorybaseE
                 flow_id=subject if kind == "flow" else None,
                 memory_base_id=None if kind == "flow" else subject,
             )
-            counted = next(each for each in found.items if each.rule == kind)
+            counted = next((each for each in found.items if each.rule == kind), None)
     except (errors.InvalidRequest, errors.NotFound) as refused:
         error = refused
     offered = PageRequest(size=OFFERED)

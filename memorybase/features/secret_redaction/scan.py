@@ -17,6 +17,7 @@ from uuid import UUID
 from pydantic import Field
 
 from memorybase.core import deletions, errors
+from memorybase.core.database.paging import key_part
 from memorybase.core.deletions import OfFlow
 from memorybase.core.described import DryRun
 from memorybase.core.queries.message_changes import Attribution
@@ -170,14 +171,8 @@ def _read_cursor(cursor: str | None) -> tuple[str, list[Any]]:
         return next(iter(PLACES)), []
     try:
         name, *after = json.loads(cursor)
-        return name, [_part(column.type.python_type, value) for column, value in _parts(name, after)]
-    except (ValueError, TypeError, KeyError, RecursionError):
+        columns = PLACES[name].key
+        parts = zip(after, columns, strict=True) if after else ()
+        return name, [key_part(value, column.type) for value, column in parts]
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         raise errors.InvalidRequest("cursor must be a next_cursor of a scan", field="cursor") from None
-
-
-def _parts(name: str, after: Sequence[Any]) -> Sequence[tuple[Any, Any]]:
-    return list(zip(PLACES[name].key, after, strict=True)) if after else []
-
-
-def _part(kind: type[Any], value: Any) -> Any:
-    return UUID(value) if kind is UUID else int(value)

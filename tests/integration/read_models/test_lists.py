@@ -9,13 +9,14 @@ from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
+from harness.rows import each_row
 from harness.world import World
 
 from memorybase.core import errors
 from memorybase.core.conversation import Record, build_view
 from memorybase.core.conversation.memory_use import record
 from memorybase.core.conversation.memory_use.provenance import ViewOrigin
-from memorybase.core.database.paging import Page, PageRequest
+from memorybase.core.database.paging import Keyset, Page, PageRequest
 from memorybase.core.memory_bases import regenerate
 from memorybase.core.models import Capture, MemoryBase, Run, Session
 from memorybase.core.queries import session_lists
@@ -402,6 +403,14 @@ class TestEndUsers:
         with pytest.raises(errors.NotFound):
             end_users.get_end_user(world.services, world.user_id, "anna")
         assert [p.end_user_id for p in end_users.list_end_users(world.services, world.user_id, ALL).items] == ["bert"]
+
+
+@each_row("end_user_id", ["\ud800", "a\x00"])
+def test_a_cursor_with_a_text_that_no_database_has_is_refused(world: World, end_user_id: str) -> None:
+    keyset = Keyset("end-users", (Session.last_captured_at, Session.end_user_id), descending=True)
+    request = PageRequest(cursor=keyset.encode([datetime.now(UTC), end_user_id]))
+    with pytest.raises(errors.InvalidRequest, match="cursor is not valid"):
+        end_users.list_end_users(world.services, world.user_id, request)
 
 
 def test_a_cursor_of_another_order_is_refused(world: World) -> None:

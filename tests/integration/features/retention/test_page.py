@@ -41,6 +41,7 @@ def test_a_rule_is_counted_before_it_is_saved(api: Api, page: Page) -> None:
     counted = page.get(f"/settings/retention?target={target}&days=30")
     assert '<dt>Messages</dt><dd class="number">2</dd>' in counted
     assert "Save the rule" in counted
+    assert 'class="number">2</dd>' not in page.get(f"/settings/retention?target={target}&days=%20")
     assert api.get("/flows/support")["retain_days"] is None
     assert "No rules" in page.get("/settings/retention/due")
     page.post("/settings/retention", target=target, days="30")

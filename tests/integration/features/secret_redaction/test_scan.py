@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from harness.api import Api
 from harness.clients import http_answer, scripted
 from harness.plain_browser import Page, mounted
+from harness.rows import each_row
 from harness.secret_texts import OTHER, TEXT, TOKEN, everything, mark, post
 from harness.stack import run_memorybase
 
@@ -105,7 +106,14 @@ def test_a_scan_sees_every_page_of_its_user_alone(api: Api, monkeypatch: Any) ->
     assert sum(part["places"].get("messages", 0) for part in scanned(api)) == 5
     assert sum(part["places"].get("messages", 0) for part in scanned(api, flow_id="support")) == 5
     assert not any(part["scanned"] for part in scanned(api.of_new_user()))
-    assert api.refused("POST", "/secrets/scan", 422, json={"cursor": "nothing"})["field"] == "cursor"
+
+
+@each_row(
+    "cursor",
+    ["nothing", "{}", "[1]", '["x"]', '["messages", 3]', f'["chat_messages", "{uuid4()}", Infinity]', "[" * 500],
+)
+def test_a_cursor_that_is_of_no_scan_is_refused(api: Api, cursor: str) -> None:
+    assert api.refused("POST", "/secrets/scan", 422, json={"cursor": cursor})["field"] == "cursor"
 
 
 def test_the_page_shows_and_changes_what_a_flow_does(api: Api) -> None:
