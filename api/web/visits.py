@@ -23,6 +23,7 @@ from memorybase.core.auth import web_sessions
 from memorybase.core.auth.api_keys import SCOPES, Principal
 from memorybase.core.callers import acting_as
 from memorybase.core.services import Services
+from memorybase.core.validation import check_text
 
 COOKIE = "memorybase_session"
 
@@ -176,6 +177,7 @@ async def _visit(request: Request) -> Visit:
     principal.require("read")
     if request.method not in SAFE:
         await _check_token(request, token)
+    await _check_texts(request)
     return Visit(request, services, token, principal, await calls.recorder_of(request, services, principal))
 
 
@@ -183,6 +185,14 @@ async def _check_token(request: Request, session_token: str) -> None:
     given = request.headers.get(csrf.HEADER) or (await request.form()).get(csrf.FIELD)
     if not isinstance(given, str) or not csrf.is_valid(given, session_token):
         raise errors.Forbidden("This form is too old or came from another site. Load the page again")
+
+
+async def _check_texts(request: Request) -> None:
+    """Raises InvalidRequest for a value of the address or the form that no database can store."""
+    form = [] if request.method in SAFE else (await request.form()).multi_items()
+    for name, value in (*request.path_params.items(), *request.query_params.multi_items(), *form):
+        if isinstance(value, str):
+            check_text(value, name)
 
 
 Visitor = Annotated[Visit, Depends(_visit)]

@@ -155,7 +155,10 @@ class Asked:
         if not self.days:
             return None
         now = (self.moment() or datetime.now(UTC)).replace(minute=0, second=0, microsecond=0)
-        return now - timedelta(days=self.days)
+        try:
+            return now - timedelta(days=self.days)
+        except OverflowError:  # before year 1, when nobody said anything
+            return None
 
     def moment(self) -> datetime | None:
         """The end of the day as of which is asked."""

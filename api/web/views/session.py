@@ -9,6 +9,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Form, Query
 from fastapi.responses import RedirectResponse, Response
+from pydantic import Field
 
 from api.web import timeline
 from api.web.bubbles import bubbles
@@ -16,13 +17,12 @@ from api.web.extension import session_links, session_notes
 from api.web.rendering import address
 from api.web.visits import Visit, Visitor
 from memorybase.core import errors, ids
-from memorybase.core.database.paging import PageRequest
+from memorybase.core.database.paging import MAX_INTEGER, PageRequest
 from memorybase.core.models import ID_LENGTH
 from memorybase.core.read_models import ingestion, run_story, sessions, titles, transcript
 from memorybase.core.read_models.sessions import MessageView
 from memorybase.core.read_models.transcript import Place
 from memorybase.core.sessions import edits
-from memorybase.core.validation import why_unstorable
 
 router = APIRouter(include_in_schema=False)
 
@@ -125,7 +125,7 @@ async def states(
     visit: Visitor,
     flow: str,
     id: str,  # noqa: A002 - in the address
-    seq: Annotated[list[int], Query(max_length=transcript.GROUP)],
+    seq: Annotated[list[Annotated[int, Field(ge=0, le=MAX_INTEGER)]], Query(max_length=transcript.GROUP)],
 ) -> Response:
     """The states of messages that waited when they were shown."""
     flow_id = ids.flow_id(visit.principal.user_id, flow)
@@ -160,7 +160,7 @@ async def rename(
 ) -> Response:
     flow_id = ids.flow_id(visit.principal.user_id, flow)
     name = name.strip()
-    if not 1 <= len(name) <= ID_LENGTH or why_unstorable(name):
+    if not 1 <= len(name) <= ID_LENGTH:
         raise errors.InvalidRequest(
             f"A session's id must be a text of 1 to {ID_LENGTH} characters",
             field="name",

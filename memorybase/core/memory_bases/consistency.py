@@ -284,7 +284,10 @@ def _counts_differ(services: Services, base_id: UUID, began: float) -> bool:
     except errors.CollectionMissing:
         count, differs = -1, True
     if base.mismatch and not differs:
-        return bool(compare(services, base, ref))
+        found = compare(services, base, ref)
+        with services.database.transaction(durable=False) as db:  # it took longer than a count
+            memory_bases.compare_later(db, base_id, clock.now(db) + pause_after(time.monotonic() - began))
+        return bool(found)
     with services.database.transaction() as db:
         if count >= 0 and cursors.busy_sessions(db, base_id, base.serving):
             return False  # a later pass checks it

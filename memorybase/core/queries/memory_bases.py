@@ -409,7 +409,7 @@ def set_mismatch(
 
 
 def compare_later(db: OrmSession, base_id: UUID, when: datetime) -> None:
-    """A comparison has failed: others have their turn before it is tried again."""
+    """A comparison has failed or took long: others have their turn before the next one."""
     db.execute(sa.update(MemoryBase).where(MemoryBase.id == base_id).values(compare_at=when))
 
 

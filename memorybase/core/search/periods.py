@@ -70,6 +70,7 @@ class Period:
         """The last one that has begun, of a period without a year."""
         if not self.yearly:
             return self
+        now = max(now, EARLIEST)
         moved = self._moved(now.year)
         return moved if moved.start <= now else self._moved(now.year - 1)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from memorybase.core.errors import VectorStoreUnavailable
+from memorybase.core.errors import MemorybaseError, VectorStoreUnavailable
 from memorybase.core.telemetry import get_logger
 from memorybase.core.vectors.store import VectorStore
 
@@ -62,7 +62,7 @@ class GuardedStore:
     def _ping(self) -> bool:
         try:
             self.store.ping()
-        except VectorStoreUnavailable as error:
+        except MemorybaseError as error:  # also what a proxy says in its place while it comes back
             self._found = {name: value for name, value in error.details.items() if name != "store"}
             self._away()
             return False

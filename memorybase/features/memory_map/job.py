@@ -159,7 +159,7 @@ def _claim(services: Services, base_id: UUID) -> _Claim | None:
 def _compute(services: Services, claim: _Claim, before_page: Callable[[], object]) -> _Computed:
     entries = _choose(services, claim, before_page)
     found, vectors = _read_vectors(services, claim, entries, before_page)
-    if len(found) < MIN_MESSAGES <= claim.messages:
+    if len(found) < MIN_MESSAGES <= len(entries):
         raise errors.VectorStoreUnavailable("The vector store lacks vectors of this memory base")
     if len(found) < MIN_MESSAGES:
         raise _TooFew

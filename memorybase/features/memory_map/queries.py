@@ -96,6 +96,11 @@ def held_messages(db: OrmSession, base_id: UUID, generation: int) -> int:
     return int(total or 0)
 
 
+def has_entries(db: OrmSession, base_id: UUID, generation: int, at_least: int) -> bool:
+    """Whether the generation holds so many messages with text."""
+    return len(entries_after(db, base_id, generation, None, limit=at_least)) >= at_least
+
+
 def ingested_since(db: OrmSession, base_id: UUID, generation: int, since: datetime) -> int:
     """Number of messages that were ingested after that time."""
     found = db.scalar(

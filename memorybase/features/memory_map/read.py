@@ -148,6 +148,7 @@ class _Stored:
     row: MemoryMap | None
     generation: Generation | None  # of the map; None: nothing to show
     held: int
+    is_enough: bool
     added: int = 0
     counts: queries.Counts = field(default=queries.NO_POINTS)
     points: Sequence[queries.Point] = ()
@@ -158,7 +159,7 @@ def request_map(services: Services, user_id: UUID, base_id: UUID) -> MapView:
     """Ask a worker for a new map, unless one is pending or there are too few messages. Raises NotFound."""
     with services.database.transaction() as db:
         base = require_memory_base(db, user_id, base_id)
-        is_enough = queries.held_messages(db, base_id, base.serving) >= job.MIN_MESSAGES
+        is_enough = queries.has_entries(db, base_id, base.serving, job.MIN_MESSAGES)
         if is_enough and queries.request(db, base_id, clock.now(db)):
             leased_work.enqueue_after_commit(job.WORK, db, services, [base_id])
     return get_map(services, user_id, base_id)
@@ -206,14 +207,16 @@ def _check(question: str) -> None:
 def _read(db: OrmSession, services: Services, base: MemoryBase, *, with_points: bool) -> _Stored:
     row = queries.fetch(db, base.id)
     held = queries.held_messages(db, base.id, base.serving)
+    is_enough = queries.has_entries(db, base.id, base.serving, job.MIN_MESSAGES)
     # The vectors of another generation may be another model's, and its entries are being deleted.
-    if row is None or row.as_of is None or row.generation != base.serving or held < job.MIN_MESSAGES:
-        return _Stored(row, None, held)
+    if row is None or row.as_of is None or row.generation != base.serving or not is_enough:
+        return _Stored(row, None, held, is_enough)
     points = queries.points(db, base, row.generation) if with_points else []
     return _Stored(
         row=row,
         generation=memory_bases.fetch_generation(db, base.id, base.serving),
         held=held,
+        is_enough=is_enough,
         added=queries.ingested_since(db, base.id, base.serving, row.as_of),
         counts=queries.counts(db, base, row.generation, row.as_of),
         points=points,
@@ -285,7 +288,7 @@ def _state(stored: _Stored, *, changed: bool) -> MapState:
     is_pending = stored.row is not None and stored.row.notify_at is not None
     has_failed = stored.row is not None and stored.row.error_code is not None and stored.row.lease_until is None
     steps = (
-        (stored.held < job.MIN_MESSAGES, MapState.TOO_FEW),
+        (not stored.is_enough, MapState.TOO_FEW),
         (is_pending and has_failed, MapState.UNAVAILABLE),
         (is_pending, MapState.COMPUTING),
         (stored.generation is None, MapState.NONE),

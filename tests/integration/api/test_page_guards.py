@@ -486,6 +486,24 @@ def test_a_cursor_that_is_none_is_refused(api: Api, subtests: pytest.Subtests) -
             assert (refused.status_code, "cursor" in refused.text) == (422, True)
 
 
+def test_odd_values_in_addresses_and_forms_are_refused_or_shown(api: Api, subtests: pytest.Subtests) -> None:
+    browser = Browser(api)
+    api.capture("hello")
+    statuses = {
+        "/session?flow=support&id=%00": 422,
+        "/conversations?q=%00": 422,
+        "/jobs?cause=%00": 422,
+        f"/session/states?flow=support&id=s1&seq={2**64}": 404,
+        "/playground/results?q=x&as_of=0001-01-01&days=1": 200,
+        "/playground/results?q=in+March&as_of=0001-01-01": 200,
+    }
+    for path, status in statuses.items():
+        with subtests.test(path):
+            assert browser.get(path).status_code == status
+    refused = browser._client.post("/ui/conversations/sync", data={csrf.FIELD: browser.token, "s": "a\x00"})
+    assert refused.status_code == 422
+
+
 def test_error_pages_have_the_navigation(api: Api) -> None:
     browser = Browser(api)
     shown = [

@@ -8,7 +8,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -488,6 +488,21 @@ def counted(world: World) -> int:
     """How many bases the sweeper's quick look finds to differ."""
     world.execute(sa.update(MemoryBase).values(compare_at=None))
     return consistency.compare_counts(world.services)
+
+
+def test_the_sweeper_rests_after_comparing_all_chunks(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = filled(world)
+    world.vectors.lose(world.ref(base), sorted(world.stored(base))[:1])
+    record = next(iter(world.vectors.records(world.ref(base)).values()))
+    world.vectors.upsert(world.ref(base), [dataclasses.replace(record, id="a stranger")])
+    world.say("s", *texts(12, start=20))  # the newest chunks, and their number, are right
+    world.settle()
+    assert compared(world, base) == "mismatch"
+    monkeypatch.setattr(consistency, "SHORTEST_PAUSE", timedelta(minutes=30))
+    assert counted(world) == 1
+    compare_at = world.base(base).compare_at
+    assert compare_at is not None
+    assert compare_at > datetime.now(UTC) + timedelta(minutes=20)
 
 
 def test_a_message_without_text_is_no_mismatch(world: World) -> None:

@@ -147,10 +147,12 @@ MORE = (
 )
 @example(["yesterday"], datetime(1, 1, 1, tzinfo=UTC), "America/New_York")
 @example(["last", "month"], datetime(1, 1, 1, tzinfo=UTC), "Europe/Berlin")
+@example(["in", "march"], datetime(1, 1, 1, tzinfo=UTC), "Europe/Berlin")
 def test_any_words_of_times_are_read(words: list[str], now: datetime, zone: str) -> None:
     for period in periods(" ".join(words), now, ENGLISH, ZoneInfo(zone)):
         assert period.start < period.end
         assert 0 <= period.nearness(now) <= 1
+        assert period.latest(now).start < period.latest(now).end
 
 
 @each_row("text", ["1 ", "a ", "last ", "1-", "from 3 ", "of the ", "monday to "])

@@ -10,7 +10,7 @@ import pytest
 from harness.doubles import InMemoryVectors
 from harness.waiting import wait_until
 
-from memorybase.core.errors import VectorStoreUnavailable
+from memorybase.core.errors import MemorybaseError, VectorRejected, VectorStoreUnavailable
 from memorybase.core.vectors import guarded_store
 from memorybase.core.vectors.guarded_store import GuardedStore
 from memorybase.core.vectors.store import CollectionRef, VectorRecord
@@ -87,10 +87,15 @@ def test_a_store_that_answered_lately_is_not_pinged(
     assert store.calls["ping"] == 1
 
 
-def test_calls_pass_once_the_store_is_back(guarded: GuardedStore, store: InMemoryVectors, ref: CollectionRef) -> None:
+@pytest.mark.parametrize("on_its_way", [[], [VectorRejected(reason="of a proxy", record_id="")]])
+def test_calls_pass_once_the_store_is_back(
+    guarded: GuardedStore, store: InMemoryVectors, ref: CollectionRef, on_its_way: list[MemorybaseError]
+) -> None:
     store.away = True
     with pytest.raises(VectorStoreUnavailable):
         write(guarded, ref)
+    for error in on_its_way:
+        store.fail_next(error, on="ping")
     store.away = False
 
     def answers() -> bool:

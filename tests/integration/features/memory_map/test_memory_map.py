@@ -122,6 +122,18 @@ def test_too_few_messages_have_no_map(world: World) -> None:
     assert get(world, base).state is MapState.NONE
 
 
+def test_messages_without_text_do_not_count(world: World) -> None:
+    base = base_with(world, job.MIN_MESSAGES)
+    request(world, base)
+    call = {"id": "c", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}
+    world.say("s", *[{"role": "assistant", "content": None, "tool_calls": [call]}] * 10)
+    edits.delete_message(world.services, world.user_id, world.messages()[0].id)
+    world.settle()
+    assert not compute(world, base)
+    assert get(world, base).state is MapState.TOO_FEW
+    assert request(world, base).state is MapState.TOO_FEW
+
+
 def test_messages_that_became_too_few_while_a_map_was_pending_end_it(world: World) -> None:
     base = base_with(world, job.MIN_MESSAGES)
     request(world, base)
