@@ -207,14 +207,15 @@ def test_beyond_its_bounds_the_oldest_are_lost_and_counted(folder: Path, caplog:
     assert "secret" not in caplog.text
 
 
-def test_bytes_are_bounded_too(folder: Path) -> None:
+def test_bytes_are_bounded_too_and_a_capture_beyond_the_bound_displaces_no_others(folder: Path) -> None:
     outbox = Outbox(folder, max_bytes=1_000)
     with Client(f"http://127.0.0.1:{unused_port()}", "k", outbox=outbox) as client:
         client.capture("f", session_id="s", messages=said("x" * 500))
         client.capture("f", session_id="s", messages=said("y" * 500))
         assert (outbox.waiting, outbox.lost) == (1, 1)
         client.capture("f", session_id="s", messages=said("z" * 5_000))
-        assert (outbox.waiting, outbox.lost) == (0, 3)
+        assert (outbox.waiting, outbox.lost) == (1, 2)
+    assert texts_on_disk(folder) == ["y" * 500]
 
 
 def texts_on_disk(folder: Path) -> list[str]:

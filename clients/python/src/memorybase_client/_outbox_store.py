@@ -59,9 +59,12 @@ class Store:
             pass
 
     def put(self, target: str, flow_id: str, body: bytes) -> int:
-        """Store a capture; returns how many of the oldest were deleted to make room."""
+        """Store a capture; returns how many were lost: the oldest to make room, or itself if it can never fit."""
         size = len(body)
         with self._transaction() as db:
+            if size > self._max_bytes:
+                db.execute("UPDATE totals SET lost = lost + 1")
+                return 1
             db.execute(
                 "INSERT INTO captures (target, flow_id, bytes, body) VALUES (?, ?, ?, ?)",
                 (target, flow_id, size, body.decode()),
