@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -280,6 +280,25 @@ def test_what_the_server_refuses_is_kept_aside_and_the_rest_goes_on(served: Serv
         assert outbox.flush(20) == 0
         assert len(outbox.refused()) == 1
     assert stored(served.api) == ["good"]
+
+
+def test_refused_runs_wait_again_all_or_none(folder: Path) -> None:
+    outbox = Outbox(folder, max_captures=2)
+    for number in range(3):
+        outbox.put("f", {"messages": said(f"{number}")})
+        outbox._store.refuse(outbox._store.newest(""), "invalid_request", "no")
+    with closing(sqlite3.connect(folder / "outbox.db")) as db:
+        db.execute(
+            "CREATE TRIGGER fails BEFORE INSERT ON captures WHEN EXISTS (SELECT 1 FROM captures)"
+            " BEGIN SELECT RAISE(ABORT, 'the second fails'); END"
+        )
+        with pytest.raises(sqlite3.IntegrityError, match="the second fails"):
+            outbox.retry_refused()
+        assert (outbox.waiting, len(outbox.refused()), outbox.lost) == (0, 3, 0)
+        db.execute("DROP TRIGGER fails")
+    assert outbox.retry_refused() == 3
+    assert (outbox.waiting, len(outbox.refused()), outbox.lost) == (2, 0, 1)
+    outbox.close(0)
 
 
 def test_what_a_model_was_given_is_delivered_and_a_refused_record_holds_nothing_up(

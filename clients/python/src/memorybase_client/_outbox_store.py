@@ -60,23 +60,24 @@ class Store:
 
     def put(self, target: str, flow_id: str, body: bytes) -> int:
         """Store a capture; returns how many were lost: the oldest to make room, or itself if it can never fit."""
-        size = len(body)
         with self._transaction() as db:
-            if size > self._max_bytes:
-                db.execute("UPDATE totals SET lost = lost + 1")
-                return 1
+            return self._insert(db, target, flow_id, body)
+
+    def _insert(self, db: sqlite3.Connection, target: str, flow_id: str, body: bytes) -> int:
+        size, lost = len(body), 0
+        if size > self._max_bytes:
+            lost = 1
+        else:
             db.execute(
                 "INSERT INTO captures (target, flow_id, bytes, body) VALUES (?, ?, ?, ?)",
                 (target, flow_id, size, body.decode()),
             )
             db.execute("UPDATE totals SET captures = captures + 1, bytes = bytes + ?", (size,))
-            lost = 0
-            while self._is_over(db):
-                (oldest,) = db.execute("SELECT min(id) FROM captures").fetchone()
-                self._delete(db, oldest)
-                lost += 1
-            if lost:
-                db.execute("UPDATE totals SET lost = lost + ?", (lost,))
+        while self._is_over(db):
+            (oldest,) = db.execute("SELECT min(id) FROM captures").fetchone()
+            self._delete(db, oldest)
+            lost += 1
+        db.execute("UPDATE totals SET lost = lost + ?", (lost,))
         return lost
 
     def _is_over(self, db: sqlite3.Connection) -> bool:
@@ -112,8 +113,8 @@ class Store:
         with self._transaction() as db:
             rows = db.execute("SELECT flow_id, body FROM refused WHERE target = ? ORDER BY id", (target,)).fetchall()
             db.execute("DELETE FROM refused WHERE target = ?", (target,))
-        for flow_id, body in rows:
-            self.put(target, flow_id, body.encode())
+            for flow_id, body in rows:
+                self._insert(db, target, flow_id, body.encode())
         return len(rows)
 
     def refused(self, target: str) -> list[tuple[str, str, str, str, str]]:
