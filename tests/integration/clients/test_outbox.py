@@ -77,6 +77,10 @@ def stored(api: Api, flow: str = "f", session: str = "s") -> list[str]:
     return [each["content"] for each in api.get("/messages", flow_id=flow, session_id=session, size=200)["items"]]
 
 
+def memory_bases(api: Api, flow: str = "f") -> list[str]:
+    return [each["name"] for each in api.get("/memories", flow_id=flow)["items"]]
+
+
 def unused_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
@@ -156,6 +160,7 @@ def test_a_capture_whose_answer_was_lost_is_stored_once(served: Served, folder: 
         client.capture("f", session_id="s", messages=said("second"))
         assert flush(client) == 0
     assert stored(served.api) == ["first", "second"]
+    assert memory_bases(served.api) == ["f memory"]
 
 
 @contextmanager
@@ -412,7 +417,7 @@ def settled_slowly(folder: Path, monkeypatch: pytest.MonkeyPatch, *, answers: bo
     clock = Clock()
 
     class Steps:
-        def __init__(self, answered: Callable[[], None]) -> None:
+        def __init__(self, answered: Callable[[], None], *_: object) -> None:
             self._answered = answered
 
         def __call__(self, *_: object) -> None:
@@ -699,13 +704,31 @@ def path_of(request: bytes) -> str:
     return f"{method.decode()} {path.decode()}"
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1", "localhost"])
+def test_a_new_process_creates_the_memory_base_that_an_earlier_one_could_not(
+    address: str, served: Served, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    served.api.vectors.away = True
+    with Client(served.url, served.api.secret, outbox=folder) as client:
+        client.capture("f", session_id="s", messages=said("one"))
+        wait_until(lambda: "vector_store_unavailable" in caplog.text, what="the flow was created")
+    assert memory_bases(served.api) == []
+    served.api.vectors.away = False
+    with Client(served.url.replace("127.0.0.1", address), served.api.secret, outbox=folder) as client:
+        assert client.outbox is not None
+        client.outbox.adopt()
+        assert flush(client) == 0
+    assert memory_bases(served.api) == ["f memory"]
+
+
 def test_a_new_flow_gets_its_memory_base_also_if_the_server_goes_away_in_between(folder: Path) -> None:
     missing = refusal("404 Not Found", "not_found")
     flow = http_answer("201 Created", json.dumps(shown_flow("f")).encode())
     away = refusal("503 Service Unavailable", "database_unavailable", retryable=True)
+    busy = refusal("429 Too Many Requests", "rate_limited", retryable=True)
     taken = refusal("409 Conflict", "name_taken")
     with (
-        scripted([missing, missing, flow, away, taken, ACCEPTED]) as server,
+        scripted([missing, missing, flow, away, busy, taken, ACCEPTED]) as server,
         Client(server.url, "k", outbox=folder) as client,
     ):
         client.capture("f", session_id="s", messages=said("one"))
@@ -714,7 +737,6 @@ def test_a_new_flow_gets_its_memory_base_also_if_the_server_goes_away_in_between
             "POST /v1/flows/f/runs",
             "GET /v1/flows/f",
             "PUT /v1/flows/f",
-            "POST /v1/memories",
-            "POST /v1/memories",
+            *["PUT /v1/flows/f/memories/f%20memory"] * 3,
             "POST /v1/flows/f/runs",
         ]

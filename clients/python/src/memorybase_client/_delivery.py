@@ -13,6 +13,7 @@ import httpx
 from memorybase_client import errors
 from memorybase_client._calls import call_of
 from memorybase_client._lazy import models
+from memorybase_client._outbox_store import Store
 from memorybase_client._sync.operations import Operations
 
 log = logging.getLogger("memorybase_client")
@@ -22,7 +23,8 @@ TIMEOUT_SECONDS = 30.0
 
 class Sender(Operations):
     """Sends the outbox's entries over its own connection. Creates flows that do not exist yet, each with a memory base
-    that holds all of its messages: without one, searches would find nothing of the flow."""
+    that holds all of its messages: without one, searches would find nothing of the flow. The store keeps which flows
+    have none yet, also for the next process."""
 
     def __init__(
         self,
@@ -30,6 +32,8 @@ class Sender(Operations):
         key: str,
         *,
         answered: Callable[[], None],
+        store: Store,
+        target: str,
         transport: httpx.BaseTransport | None = None,
         **connecting: Any,
     ) -> None:
@@ -39,7 +43,8 @@ class Sender(Operations):
         super().__init__(url, key, tries=1, timeout_seconds=TIMEOUT_SECONDS, transport=transport, **connecting)
         self._http.event_hooks = {"response": [lambda _: answered()]}
         self._is_shared = transport is not None  # with the client, which closes it
-        self._without_memory_base: set[str] = set()  # flows that were created here before memorybase became unreachable
+        self._store = store
+        self._target = target
 
     def close(self) -> None:
         if not self._is_shared:
@@ -48,15 +53,15 @@ class Sender(Operations):
     def __call__(self, flow_id: str, body: bytes) -> None:
         call, name = call_of(flow_id, body)
         answer = getattr(models, name)
-        if flow_id in self._without_memory_base:
-            self._create_memory_base(flow_id)
         try:
+            if self._store.is_new_flow(self._target, flow_id):
+                self._create_memory_base(flow_id)
             self._call(call, answer)
         except errors.NotFound:
             if self._has(flow_id):
                 raise
+            self._store.add_new_flow(self._target, flow_id)  # first: the answer may be lost
             self.put_flow(flow_id, name=flow_id)
-            self._without_memory_base.add(flow_id)
             self._create_memory_base(flow_id)
             self._call(call, answer)
 
@@ -70,7 +75,10 @@ class Sender(Operations):
 
     def _create_memory_base(self, flow_id: str) -> None:
         try:
-            self.create_memory_base(name=f"{flow_id} memory", flow_id=flow_id, capture="all")
-        except errors.CallerError as error:  # the name is in use, or the key may capture only
+            self.put_memory_base(flow_id, f"{flow_id} memory", capture="all")
+        except errors.CallerError as error:
+            if error.retryable or isinstance(error, errors.NotFound):
+                raise
+            # The name is in use, or the key may capture only.
             log.warning("the new flow has no memory base of its own: %s", error.code)
-        self._without_memory_base.discard(flow_id)
+        self._store.remove_new_flow(self._target, flow_id)

@@ -26,6 +26,7 @@ CREATE TABLE IF NOT EXISTS refused (
     id INTEGER PRIMARY KEY AUTOINCREMENT, target TEXT NOT NULL, flow_id TEXT NOT NULL, code TEXT NOT NULL,
     message TEXT NOT NULL, at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, body TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS new_flows (target TEXT NOT NULL, flow_id TEXT NOT NULL, PRIMARY KEY (target, flow_id));
 CREATE TABLE IF NOT EXISTS totals (
     id INTEGER PRIMARY KEY CHECK (id = 0), captures INTEGER NOT NULL, bytes INTEGER NOT NULL, lost INTEGER NOT NULL
 );
@@ -126,6 +127,19 @@ class Store:
         with self._transaction() as db:
             db.execute("UPDATE captures SET target = ?", (target,))
             db.execute("UPDATE refused SET target = ?", (target,))
+            db.execute("UPDATE OR REPLACE new_flows SET target = ?", (target,))
+
+    def add_new_flow(self, target: str, flow_id: str) -> None:
+        """The flow is about to be created, and has no memory base yet."""
+        with self._transaction() as db:
+            db.execute("INSERT OR IGNORE INTO new_flows VALUES (?, ?)", (target, flow_id))
+
+    def is_new_flow(self, target: str, flow_id: str) -> bool:
+        return self._number("SELECT count(*) FROM new_flows WHERE target = ? AND flow_id = ?", target, flow_id) > 0
+
+    def remove_new_flow(self, target: str, flow_id: str) -> None:
+        with self._transaction() as db:
+            db.execute("DELETE FROM new_flows WHERE target = ? AND flow_id = ?", (target, flow_id))
 
     def waiting(self, target: str) -> int:
         return self._number("SELECT count(*) FROM captures WHERE target = ?", target)

@@ -49,6 +49,10 @@ class Send(Protocol):
     def close(self) -> None: ...
 
 
+# Of what to call at each answer, the store, and the target of this client's rows in it.
+MakeSend = Callable[[Callable[[], None], Store, str], Send]
+
+
 @dataclass(frozen=True, slots=True)
 class Refused:
     """A run, or a call, that the server will never accept, and why."""
@@ -77,7 +81,7 @@ class Outbox:
         self._store = Store(self.directory, max_captures=max_captures, max_bytes=max_bytes)
         self._sender = SenderLock(self.directory)
         self._target = ""
-        self._make_send: Callable[[Callable[[], None]], Send] | None = None
+        self._make_send: MakeSend | None = None
         self._lost_here = 0
         self._reset()
 
@@ -97,9 +101,9 @@ class Outbox:
         self._failed_in_a_row = 0
         self._is_backing_off = False
 
-    def bind(self, url: str, key: str, make_send: Callable[[Callable[[], None]], Send]) -> None:
-        """Send with this client from now on; what `make_send` makes reports each answer to its argument. Captures of
-        another address or key are left alone: they may be another user's."""
+    def bind(self, url: str, key: str, make_send: MakeSend) -> None:
+        """Send with this client from now on. Captures of another address or key are left alone: they may be another
+        user's."""
         if self._make_send is not None:
             raise ValueError("An outbox belongs to one client; make another one of the same directory")
         self._target = hashlib.sha256(f"{url}\n{key}".encode()).hexdigest()
@@ -233,7 +237,7 @@ class Outbox:
         if self._make_send is None:
             return
         with no_fork():  # a module that is being imported at a fork could never be imported in the child
-            send = self._make_send(self._answered)
+            send = self._make_send(self._answered, self._store, self._target)
         while not self._closing.is_set():
             self._wake.clear()
             try:

@@ -23,6 +23,7 @@ from memorybase_client._sync.waiting import in_thread
 
 if TYPE_CHECKING:
     from memorybase_client import models
+    from memorybase_client._outbox_store import Store
     from memorybase_client.outbox import Outbox, Send
 
 LONGEST_WAIT_SECONDS = 60  # of one call
@@ -63,10 +64,10 @@ class Client(Operations):
         url, key, connecting = self.url, self._key, self._connecting
         shared = transport if isinstance(transport, httpx.BaseTransport) else None
 
-        def make_send(answered: Callable[[], None]) -> Send:
+        def make_send(answered: Callable[[], None], store: Store, target: str) -> Send:
             from memorybase_client._delivery import Sender
 
-            return Sender(url, key, answered=answered, transport=shared, **connecting)
+            return Sender(url, key, answered=answered, store=store, target=target, transport=shared, **connecting)
 
         bound = outbox if isinstance(outbox, Outbox) else Outbox(outbox)
         bound.bind(self.url, self._key, make_send)
