@@ -26,6 +26,7 @@ from harness.coding_agents import (
     shared_fields,
 )
 from harness.rows import each_row
+from harness.secret_texts import TOKEN
 from harness.served import Served
 from harness.waiting import wait_until
 from memorybase_client.coding_agents import capture, spool
@@ -337,7 +338,24 @@ def test_a_message_that_memory_refuses_does_not_keep_the_others(machine: Machine
     again = served.api.get("/messages", flow_id=FLOW, session_id="s-1")["total"]
 
     assert stored(served, "s-1") == [("user", "One"), ("assistant", "Two ?")]
-    assert again == 2
+    assert again == machine.status()["claude-code"]["messages"] == 2
+    assert machine.status()["claude-code"]["error"] == "memory answered 422 invalid_request"
+
+
+def test_a_run_that_memory_refuses_is_reported_and_does_not_keep_the_session(machine: Machine, served: Served) -> None:
+    served.api.patch(f"/flows/{FLOW}", {"secrets": "refuse"})
+    transcript = session_of(machine, served, "claude-code")
+    transcript.user(f"The key is {TOKEN}")  # and the user interrupts
+    transcript.user("Hello")
+    reply(machine, transcript, "Hi")
+    status = machine.status()["claude-code"]
+    transcript.user("Again")
+    pause(machine, transcript, "SessionEnd")
+
+    assert status["error"] == "memory answered 422 secret_refused"
+    assert status["messages"] == 2
+    assert stored(served, "s-1") == [("user", "Hello"), ("assistant", "Hi"), ("user", "Again")]
+    assert "error" not in machine.status()["claude-code"]
 
 
 # Recall

@@ -48,6 +48,8 @@ def send_transcript(config: Json, event: Json, until: float) -> int:
         if not event["said"] or capture.answer[:SAID] == event["said"] or time.monotonic() > patience:
             break
         time.sleep(0.1)
+    if capture.refused:
+        raise Refused(capture.refused, capture.stored)
     if event["said"] and not capture.answer:
         raise Refused(f"no message was recognized in the transcript {event['transcript']}")
     return capture.stored
@@ -58,7 +60,7 @@ class Capture:
     transcript is sent again, and memory skips what it has."""
 
     def __init__(self, config: Json, event: Json) -> None:
-        self.config, self.event, self.stored = config, event, 0
+        self.config, self.event, self.stored, self.refused = config, event, 0, ""
         name = digest(f"{event['agent']} {event['transcript']} {event['session']}")[:32]
         self._state_file = os.path.join(config["state_dir"], "transcripts", f"{name}.json")
         self._state = read_json(self._state_file) or _first_place(os.path.dirname(self._state_file))
@@ -98,7 +100,11 @@ class Capture:
 
     def _flush(self) -> None:
         if self._messages:
-            self.stored += post(self.config, self.event, self._state["run"], self._messages)
+            try:
+                self.stored += post(self.config, self.event, self._state["run"], self._messages)
+            except Refused as error:  # the place moves on: at the old one every later event would be refused too
+                self.stored += error.stored
+                self.refused = str(error)
             self._messages = []
         if self._state.get("offset") != self._saved:
             write_json(self._state_file, self._state)
@@ -212,8 +218,8 @@ def clean(text: str, limit: int) -> str:
 
 
 def post(config: Json, event: Json, run: str, messages: list[Json]) -> int:
-    """Capture messages of a run, and return the number of new ones. If memory refuses some, the others are captured.
-    Raises Away, and Refused if it refuses all."""
+    """Capture messages of a run, and return the number of new ones. Raises Away; and Refused if memory refuses some,
+    once the others are captured."""
     body = {
         "session_id": event["session"][:128],
         "run_id": identity(event, run),
@@ -231,13 +237,17 @@ def post(config: Json, event: Json, run: str, messages: list[Json]) -> int:
     reason = _reason(status, answer)
     if status >= 500 or status in (401, 403, 404, 408, 429):
         raise Away(reason)
-    stored = []
-    for message in messages if len(messages) > 1 else []:
-        with contextlib.suppress(Refused):
-            stored.append(post(config, event, run, [message]))
-    if not stored:
+    if len(messages) == 1:
         raise Refused(reason)
-    return sum(stored)
+    stored, refused = 0, ""
+    for message in messages:
+        try:
+            stored += post(config, event, run, [message])
+        except Refused as error:
+            refused = str(error)
+    if refused:
+        raise Refused(refused, stored)
+    return stored
 
 
 def prepare_flow(config: Json) -> None:

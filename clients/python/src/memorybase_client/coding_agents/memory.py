@@ -16,7 +16,11 @@ class Away(Exception):
 
 
 class Refused(Exception):
-    """Memory will never accept this."""
+    """Memory will never accept this. `stored` counts what it took beside it."""
+
+    def __init__(self, reason: str, stored: int = 0) -> None:
+        super().__init__(reason)
+        self.stored = stored
 
 
 def call(

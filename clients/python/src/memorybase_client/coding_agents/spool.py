@@ -72,8 +72,10 @@ def _send_waiting(config: Json, until: float) -> bool:
         except Away as error:
             _report(config, event, error=str(error))
             return False
+        except Refused as error:
+            _report(config, event, stored=error.stored, error=str(error))
         except Exception as error:  # its text may quote a message
-            _report(config, event, error=str(error) if isinstance(error, (Refused, OSError)) else type(error).__name__)
+            _report(config, event, error=str(error) if isinstance(error, OSError) else type(error).__name__)
         for path, _ in group:
             remove(path)
     return True
