@@ -11,6 +11,7 @@ from harness.coding_agents import PATIENCE, Machine, cursor_fields, machine_at
 from harness.rows import each_row
 from harness.served import Served
 from harness.waiting import wait_until
+from memorybase_client import Client
 from memorybase_client import errors as client_errors
 from memorybase_client.coding_agents import install
 from memorybase_client.coding_agents.agents import SCRIPT, words_in_plugin
@@ -284,6 +285,21 @@ def test_the_command_creates_the_flow_and_its_memory_base(served: Served, monkey
     assert [line.split()[0] for line in removed[:2]] == ["Removed", "Removed"]
     assert "has no hooks of ours" in removed[2]
     assert not install.config_file().exists()
+
+
+def test_a_flow_that_an_attempt_left_incomplete_redacts_and_no_other_is_changed(served: Served) -> None:
+    with Client(served.url, served.api.secret) as client:
+        for flow in ("incomplete", "chosen", "used"):
+            client.put_flow(flow, name=flow)
+        client.update_flow("chosen", secrets="keep")
+        client.capture_run("used", session_id="s", messages=[{"role": "user", "content": "Hello"}])
+        for flow in ("incomplete", "chosen", "used"):
+            install.prepare_flow(client, flow)
+        rules = [client.get_flow(flow).secrets for flow in ("incomplete", "chosen", "used")]
+        bases = [client.list_memory_bases(flow_id=flow).page().total for flow in ("incomplete", "chosen", "used")]
+
+    assert rules == ["redact", "keep", None]
+    assert bases == [1, 1, 1]
 
 
 @each_row(("before", "after"), [(True, "first"), (False, "off"), ("each", "each")])

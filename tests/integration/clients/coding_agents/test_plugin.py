@@ -13,17 +13,27 @@ from typing import Any
 import pytest
 from harness.api import Json, settings_in
 from harness.coding_agents import PATIENCE, Machine
+from harness.secret_texts import TOKEN
 from harness.served import Served, serve_api
 from memorybase_client import local_stack
-from memorybase_client.coding_agents import mcp_bridge, plugin, stack_start
+from memorybase_client.coding_agents import mcp_bridge, memory, plugin, stack_start
 from memorybase_client.coding_agents.agents import SCRIPT
-from memorybase_client.coding_agents.capture import prepare_flow
+from memorybase_client.coding_agents.capture import prepare_flow, send_text
+from memorybase_client.coding_agents.events import FLOW
 from memorybase_client.local_stack import LocalStack
 
 OPTION = "CLAUDE_PLUGIN_OPTION_"
 CALL = {
     "method": "tools/call",
     "params": {"name": "search_memory", "arguments": {"query": "green fence", "min_score": 0}},
+}
+PROMPT = {
+    **dict.fromkeys(("at", "cwd", "project", "branch", "model"), ""),
+    "agent": "cursor",
+    "session": "s1",
+    "turn": "t1",
+    "role": "user",
+    "text": f"The key is {TOKEN}",
 }
 HANDSHAKE = {"method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}}}
 
@@ -108,6 +118,41 @@ def test_the_agent_that_runs_the_hook_is_known_by_its_variable(
 
     found = answer if sets == "COPILOT_PLUGIN_ROOT" else answer["hookSpecificOutput"]
     assert "The fence is green." in found["additionalContext"]
+
+
+@pytest.mark.usefixtures("machine")
+@pytest.mark.parametrize(("method", "is_done"), [("PUT", True), ("PATCH", False), ("POST", False)])
+def test_a_flow_that_was_left_incomplete_is_prepared_before_the_next_capture(
+    local: Served, monkeypatch: pytest.MonkeyPatch, method: str, is_done: bool
+) -> None:
+    local_stack.note(LocalStack(local.url, local.api.secret))
+    config, call = plugin.load_config(), memory.call
+
+    def broken(config: Json, path: str, body: Json | None, used: str = "POST") -> tuple[int, Any]:
+        if used == method and is_done:
+            call(config, path, body, used)
+        if used == method:
+            raise ConnectionResetError
+        return call(config, path, body, used)
+
+    monkeypatch.setattr(memory, "call", broken)
+    with pytest.raises(memory.Away):
+        prepare_flow(config)
+    monkeypatch.setattr(memory, "call", call)
+
+    assert send_text(config, PROMPT) == 1
+    assert TOKEN not in str(local.api.get("/messages", flow_id=FLOW, session_id="s1"))
+    assert local.api.get("/memories", flow_id=FLOW)["total"] == 1
+
+
+@pytest.mark.usefixtures("machine")
+def test_a_flow_whose_memory_base_is_refused_is_captured_without_one(local: Served) -> None:
+    local_stack.note(LocalStack(local.url, local.api.secret))
+    local.api.memory(name=FLOW, flow=local.api.flow("other"))
+
+    with pytest.raises(memory.Away, match="memory answered 409 name_taken to POST /v1/memories"):
+        send_text(plugin.load_config(), PROMPT)
+    assert send_text(plugin.load_config(), PROMPT) == 1
 
 
 # MCP

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from memorybase_client.coding_agents import memory
 from memorybase_client.coding_agents.events import MAX_TEXT, SAID, Json, as_text, digest
-from memorybase_client.coding_agents.files import forget_oldest, read_json, write_json
+from memorybase_client.coding_agents.files import forget_oldest, read_json, remove, write_json
 from memorybase_client.coding_agents.given import record_given, take_given
 from memorybase_client.coding_agents.memory import Away, Refused
 from memorybase_client.coding_agents.transcripts import READERS
@@ -228,6 +228,8 @@ def post(config: Json, event: Json, run: str, messages: list[Json]) -> int:
         "messages": messages,
     }
     path = f"/v1/flows/{quote(config['flow'], safe='')}/runs"
+    if os.path.exists(_unprepared(config)):
+        prepare_flow(config)
     status, answer = _call(config, path, body)
     if status == 404 and config.get("makes_flow"):
         prepare_flow(config)
@@ -251,19 +253,35 @@ def post(config: Json, event: Json, run: str, messages: list[Json]) -> int:
 
 
 def prepare_flow(config: Json) -> None:
-    """Create the flow, without secrets, and a memory base that makes it searchable, unless they exist. Raises Away.
-    As `install.prepare_flow`, with the standard library."""
+    """Create the flow, without secrets, and a memory base that makes it searchable, unless they exist. Raises Away: the
+    next capture continues. As `install.prepare_flow`, with the standard library."""
     flow, path = config["flow"], f"/v1/flows/{quote(config['flow'], safe='')}"
+    write_json(_unprepared(config), {})
     if _call(config, path, None, "GET")[0] == 404:
         _must(config, path, {"name": flow}, "PUT")
-        _must(config, path, {"secrets": "redact"}, "PATCH")
     if not _must(config, f"/v1/memories?flow_id={quote(flow, safe='')}", None, "GET")["items"]:
+        if _is_untouched(config, path):
+            _must(config, path, {"secrets": "redact"}, "PATCH")
         _must(config, "/v1/memories", {"name": flow, "flow_id": flow, "capture": "all"}, "POST")
+    remove(_unprepared(config))
+
+
+def _unprepared(config: Json) -> str:
+    """A file that exists while the flow may be incomplete: nothing is captured before it is prepared."""
+    return os.path.join(config["state_dir"], "unprepared.json")
+
+
+def _is_untouched(config: Json, path: str) -> bool:
+    """Whether nobody chose what the flow does with secrets, and it has no run: it is new, or was left incomplete."""
+    is_chosen = _must(config, path, None, "GET").get("secrets") is not None
+    return not is_chosen and not _must(config, f"{path}/runs?size=1", None, "GET")["items"]
 
 
 def _must(config: Json, path: str, body: Json | None, method: str) -> Json:
     status, answer = _call(config, path, body, method)
     if status not in (200, 201):
+        if status < 500 and status not in (401, 408, 429):  # no repetition would succeed: capture without it
+            remove(_unprepared(config))
         raise Away(f"{_reason(status, answer)} to {method} {path.partition('?')[0]}")
     return dict(answer)
 

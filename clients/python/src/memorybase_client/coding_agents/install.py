@@ -67,11 +67,13 @@ def prepare_flow(client: Client, flow: str) -> None:
     if not flow:
         raise errors.InvalidRequest("flow must not be empty", field="flow")
     try:
-        client.get_flow(flow)
+        found = client.get_flow(flow)
     except errors.NotFound:
-        client.put_flow(flow, name=flow)
-        client.update_flow(flow, secrets="redact")  # transcripts are full of them
+        found = client.put_flow(flow, name=flow)
     if not client.list_memory_bases(flow_id=flow).page().items:
+        # The flow is new, or an earlier attempt failed in between.
+        if found.secrets is None and not client.list_runs(flow, size=1).page().items:
+            client.update_flow(flow, secrets="redact")  # transcripts are full of them
         client.create_memory_base(name=flow, flow_id=flow, capture="all")
 
 
