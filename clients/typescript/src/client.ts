@@ -11,8 +11,15 @@ const DELIVERY_SECONDS = 30;
 
 export type Run = Fields<"capture_run">;
 
-/** Sends one run, once. Throws MemorybaseError. */
-export type SendRun = (flowId: string, run: Run) => Promise<void>;
+/** Flows that are being created, and have no memory base yet. */
+export interface NewFlows {
+  has(flowId: string): boolean | Promise<boolean>;
+  add(flowId: string): unknown;
+  delete(flowId: string): unknown;
+}
+
+/** Sends one run, once. Throws MemorybaseError, and what `newFlows` throws. By default those are kept in memory. */
+export type SendRun = (flowId: string, run: Run, newFlows?: NewFlows) => Promise<void>;
 
 /** Keeps runs until the server has them. Of memorybase-client/outbox, which needs a disk. */
 export interface CaptureOutbox {
@@ -50,7 +57,7 @@ export class Client extends Operations {
     const fetch = options.fetch ?? options.outbox?.fetch;
     const { url, key, log } = this;
     const client = new Client({ url, key, tries: 1, timeoutSeconds: DELIVERY_SECONDS, fetch, log });
-    return (flowId, run) => deliver(client, flowId, run);
+    return (flowId, run, newFlows) => deliver(client, flowId, run, undefined, newFlows);
   }
 
   /** Send what waits in the outbox, for two seconds at most. */

@@ -1,30 +1,34 @@
 /** How a run is sent in the background. */
-import type { Client, Run } from "./client.js";
+import type { Client, NewFlows, Run } from "./client.js";
 import { CallerError, NotFound } from "./errors.js";
 import type { CallOptions } from "./types.js";
 
-// Flows that a client created before memorybase went away.
-const withoutMemoryBase = new WeakMap<Client, Set<string>>();
+const inMemory = new WeakMap<Client, NewFlows>();
+
+/** Of a client without an outbox, for as long as it lives. */
+function newFlowsOf(client: Client): NewFlows {
+  const found = inMemory.get(client) ?? new Set<string>();
+  inMemory.set(client, found);
+  return found;
+}
 
 /** Capture a run. Creates a flow that does not exist yet, with a memory base that holds all of its messages: without
  * one, nothing of the flow could be found. */
-export async function deliver(client: Client, flowId: string, run: Run, options?: CallOptions): Promise<void> {
-  const unfinished = withoutMemoryBase.get(client) ?? new Set();
-  withoutMemoryBase.set(client, unfinished);
-  if (unfinished.has(flowId)) {
-    await createMemoryBase(client, flowId, options);
-    unfinished.delete(flowId);
-  }
+export async function deliver(
+  client: Client, flowId: string, run: Run, options?: CallOptions, newFlows = newFlowsOf(client),
+): Promise<void> {
   try {
+    if (await newFlows.has(flowId)) {
+      await createMemoryBase(client, flowId, newFlows, options);
+    }
     await client.captureRun(flowId, run, options);
   } catch (error) {
     if (!(error instanceof NotFound) || (await exists(client, flowId, options))) {
       throw error;
     }
+    await newFlows.add(flowId); // first: the answer may be lost
     await client.putFlow(flowId, { name: flowId }, options);
-    unfinished.add(flowId);
-    await createMemoryBase(client, flowId, options);
-    unfinished.delete(flowId);
+    await createMemoryBase(client, flowId, newFlows, options);
     await client.captureRun(flowId, run, options);
   }
 }
@@ -42,14 +46,17 @@ async function exists(client: Client, flowId: string, options?: CallOptions): Pr
   return true;
 }
 
-async function createMemoryBase(client: Client, flowId: string, options?: CallOptions): Promise<void> {
+async function createMemoryBase(
+  client: Client, flowId: string, newFlows: NewFlows, options?: CallOptions,
+): Promise<void> {
   try {
-    await client.createMemoryBase({ name: `${flowId} memory`, flow_id: flowId, capture: "all" }, options);
+    await client.putMemoryBase(flowId, `${flowId} memory`, { capture: "all" }, options);
   } catch (error) {
-    if (!(error instanceof CallerError)) {
+    if (!(error instanceof CallerError) || error.retryable || error instanceof NotFound) {
       throw error;
     }
     // The name is in use, or the key may capture only.
     client.log("warning", `the new flow has no memory base of its own: ${error.code}`);
   }
+  await newFlows.delete(flowId);
 }

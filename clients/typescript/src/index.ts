@@ -9,7 +9,9 @@
  *
  * Reading order: calls (what is sent, errors, retries), transport, operations (generated), client, outbox/, ai/, anthropic-memory/.
  */
-export { Client, type CaptureOutbox, type ClientOptions, type Run, type SendRun, type WaitOptions } from "./client.js";
+export {
+  Client, type CaptureOutbox, type ClientOptions, type NewFlows, type Run, type SendRun, type WaitOptions,
+} from "./client.js";
 export { MemorybaseError } from "./errors.js";
 export * as errors from "./errors.js";
 export type { Listing } from "./listing.js";

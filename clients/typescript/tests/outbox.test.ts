@@ -283,19 +283,58 @@ test("a run at which the server fails inside is refused after five attempts, out
   });
 });
 
+const CREATED = { status: 201, body: {} };
+const MISSING = { status: 404, body: failure("not_found") };
+const MEMORY_BASE = "PUT /v1/flows/f/memories/f%20memory";
+const RUN = "POST /v1/flows/f/runs";
+
 test("a new flow gets its memory base, also if memorybase goes away in between", async () => {
-  const missing = { status: 404, body: failure("not_found") };
-  const answers = [missing, missing, { status: 201, body: {} }, {}, { status: 201, body: {} }, DONE];
-  await scripted(answers, async ({ url, requests }) => {
+  const busy = { status: 429, body: failure("rate_limited", { retryable: true }) };
+  await scripted([MISSING, MISSING, {}, {}, busy, CREATED, DONE], async ({ url, requests }) => {
     const outbox = new Outbox(await folder());
     const client = new Client({ url, key: "k", outbox, log: () => undefined });
     await client.capture("f", { session_id: "s", messages: said("one") });
     assert.equal(await outbox.flush(30), 0);
     await client.close();
-    assert.deepEqual(requests.map(({ method, path }) => `${method} ${path}`), [
-      "POST /v1/flows/f/runs", "GET /v1/flows/f", "PUT /v1/flows/f", "POST /v1/memories",
-      "POST /v1/memories", "POST /v1/flows/f/runs",
-    ]);
+    const expected = [RUN, "GET /v1/flows/f", "PUT /v1/flows/f", MEMORY_BASE, MEMORY_BASE, MEMORY_BASE, RUN];
+    assert.deepEqual(requests.map(({ method, path }) => `${method} ${path}`), expected);
+  });
+});
+
+test("a new process creates the memory base that an earlier one could not, also after a change of the key", async () => {
+  const away = { status: 503, body: failure("vector_store_unavailable", { retryable: true }) };
+  for (const key of ["k", "another"]) {
+    await scripted([MISSING, MISSING, CREATED, away, CREATED, DONE], async ({ url, requests }) => {
+      const directory = await folder();
+      const first = new Outbox(directory);
+      const before = new Client({ url, key: "k", outbox: first, log: () => undefined });
+      await before.capture("f", { session_id: "s", messages: said("one") });
+      await until(() => requests.length === 4, "the flow was created");
+      await first.close(0);
+      const outbox = new Outbox(directory);
+      const client = new Client({ url, key, outbox, log: () => undefined });
+      await outbox.adopt();
+      assert.equal(await outbox.flush(30), 0);
+      await client.close();
+      assert.deepEqual(requests.slice(4).map(({ method, path }) => `${method} ${path}`), [MEMORY_BASE, RUN]);
+    });
+  }
+});
+
+test("a run is not refused because a new flow cannot be noted on the disk", async () => {
+  await scripted([DONE], async ({ url }) => {
+    const directory = await folder();
+    const outbox = new Outbox(directory);
+    const notes = join(directory, "new-flows");
+    await rm(notes, { recursive: true });
+    await writeFile(notes, "");
+    const client = new Client({ url, key: "k", outbox, log: () => undefined });
+    await client.capture("f", { session_id: "s", messages: said("one") });
+    assert.equal(await outbox.flush(0.5), 1);
+    assert.deepEqual(await outbox.refused(), []);
+    await rm(notes);
+    assert.equal(await outbox.flush(30), 0);
+    await client.close();
   });
 });
 

@@ -248,8 +248,11 @@ export class Outbox implements CaptureOutbox {
       return true;
     }
     try {
-      await send(content.flow_id, content.run);
+      await send(content.flow_id, content.run, this.#store.newFlows(this.#target));
     } catch (error) {
+      if ((error as NodeJS.ErrnoException).syscall) {
+        throw error; // of the disk: it says nothing about the run
+      }
       const { name, message, code = name, status } = error as Error & { code?: string; status?: number };
       if (!isFinal(error, capture.attempts + 1)) {
         this.#log("warning", `the outbox waits: ${code}`);

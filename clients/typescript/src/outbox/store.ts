@@ -4,17 +4,18 @@
  *
  *     waiting/<order>-<bytes>-<attempts>-<target>.json     {flow_id, run}
  *     refused/<the same>                                   {flow_id, run, code, message, at}
+ *     new-flows/<digest of flow_id>-<target>               nothing: the flow has no memory base yet
  *     lost                                                 a byte for each lost capture
  *
  * Order is the time of the capture; target is a digest of address and key. Several processes may use it at once: each
  * step is one system call that either process may win.
  */
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
-import { appendFile, readFile, readdir, rename, unlink, writeFile } from "node:fs/promises";
+import { appendFile, readFile, readdir, rename, stat, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import type { Run } from "../client.js";
+import type { NewFlows, Run } from "../client.js";
 
 const MAX_REFUSED = 1_000;
 const MAX_NUMBER = 999_999; // of captures at one millisecond
@@ -52,6 +53,7 @@ export interface Bounds {
 export class Store {
   readonly #waiting: string;
   readonly #refused: string;
+  readonly #newFlows: string;
   readonly #lost: string;
   readonly #bounds: Bounds;
   #counted = { captures: 0, bytes: 0, at: Number.NEGATIVE_INFINITY };
@@ -62,9 +64,10 @@ export class Store {
   constructor(directory: string, bounds: Bounds) {
     this.#waiting = join(directory, "waiting");
     this.#refused = join(directory, "refused");
+    this.#newFlows = join(directory, "new-flows");
     this.#lost = join(directory, "lost");
     this.#bounds = bounds;
-    for (const each of [directory, this.#waiting, this.#refused]) {
+    for (const each of [directory, this.#waiting, this.#refused, this.#newFlows]) {
       mkdirSync(each, { recursive: true, mode: 0o700 });
     }
     this.#tidy();
@@ -183,6 +186,22 @@ export class Store {
     for (const refused of sorted(await readdir(this.#refused))) {
       await ifThere(rename(join(this.#refused, refused.name), join(this.#refused, nameOf({ ...refused, target }))));
     }
+    for (const name of await readdir(this.#newFlows)) {
+      const [flow] = name.split("-");
+      await ifThere(rename(join(this.#newFlows, name), join(this.#newFlows, `${flow}-${target}`)));
+    }
+  }
+
+  /** The new flows of this target, also for the next process. */
+  newFlows(target: string): NewFlows {
+    const pathOf = (flowId: string): string => {
+      return join(this.#newFlows, `${createHash("sha256").update(flowId).digest("hex")}-${target}`);
+    };
+    return {
+      has: async (flowId) => (await ifThere(stat(pathOf(flowId)))) !== undefined,
+      add: (flowId) => writeFile(pathOf(flowId), "", { mode: 0o600 }),
+      delete: (flowId) => removed(pathOf(flowId)),
+    };
   }
 
   async #rename(capture: Waiting, changed: Waiting): Promise<void> {
