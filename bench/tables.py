@@ -275,6 +275,33 @@ def of_all_faults(field: str) -> Callable[[], str]:
     return lambda: f"{sum(each.report[field] for each in runs_of('faults')):,}"
 
 
+def soak() -> str:
+    """A column for each run, with the most memory of each process in its quarters."""
+    reports = [each.report for each in runs_of("soak")]
+    parts = dict.fromkeys(part for report in reports for part in report["memory"])
+    rows_of = {**SOAK_ROWS, **{f"{part}, MB in each quarter": _memory_of(part) for part in parts}}
+    rows = [(title, *(_cell(of, report) for report in reports)) for title, of in rows_of.items()]
+    return _table(("", *("one process" if report["plan"]["one_process"] else "stack" for report in reports)), rows)
+
+
+def _memory_of(part: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda report: " · ".join(f"{megabytes:,.0f}" for megabytes in report["memory"][part])
+
+
+SOAK_ROWS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "seconds, seed, rate": FAULT_ROWS["seconds, seed, rate"],
+    "faults": lambda report: ", ".join(f"{what} {count}" for what, count in report["faults"].items()),
+    **{
+        title: FAULT_ROWS[title]
+        for title in ("messages acknowledged", "of these, deleted again", "**lost**", "**doubled**")
+    },
+    "looks at health; failures missed; false alarms": lambda report: (
+        "{health_looks:,}; {silent_seconds}; {false_alarm_seconds}".format(**report)
+    ),
+    "at rest after the load": lambda report: f"{report['rest_seconds']:.0f} s",
+}
+
+
 # Peers
 
 
@@ -426,6 +453,7 @@ MADE: Mapping[str, Callable[[], str]] = {
     "faults.lost": of_all_faults("lost"),
     "faults.doubled": of_all_faults("doubled"),
     "peers": peers,
+    "soak": soak,
 }
 
 
