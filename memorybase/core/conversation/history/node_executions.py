@@ -190,7 +190,8 @@ def _put(
         session_uuid = sessions.share_session(db, flow_id, session_id)
         if session_uuid is None:
             session = sessions.open_session(db, flow_id=flow_id, session_id=session_id, end_user_id=None)
-            sessions.update(db, session, deleted_at=None)  # it begins again, as with a capture
+            if session.deleted_at is not None:  # it begins again, as with a capture
+                sessions.update(db, session, deleted_at=None)
             session_uuid = session.id
         run_id = caller_ids.in_flow(db, flow_id, given_run)  # with the session locked: a capture may store it now
         _check_run(db, flow_id, session_uuid, run_id)

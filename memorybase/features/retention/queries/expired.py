@@ -144,7 +144,8 @@ def _expired_parts(db: OrmSession, flow_id: UUID, before: datetime) -> list[sa.S
 
 def _without_later(before: Any) -> list[sa.ColumnElement[bool]]:
     """Conditions on a session of which nothing was stored after that time, as `has_later` looks for."""
-    later = [~sa.exists().where(_of_session(table), column > before) for table, column in _STORED_AT]
+    others = [each for each in _STORED_AT if each[0] is not Message]  # of messages the session's own column tells
+    later = [~sa.exists().where(_of_session(table), column > before) for table, column in others]
     return [Session.last_captured_at <= before, *later]
 
 
