@@ -92,7 +92,7 @@ up: $(INSTALLED) ## run the whole stack on this machine until Ctrl-C
 doctor: $(INSTALLED) ## check every part; failed checks show the command that fixes them
 	$(BIN)/memorybase doctor --data-dir $(DATA_DIR)
 
-test: $(INSTALLED_DEV) ## run all tests except the slow ones, in about nine minutes; T=tests/unit: all tests of that path
+test: $(INSTALLED_DEV) ## run all tests except the slow ones, in about ten minutes; T=tests/unit: all tests of that path
 	$(if $(T),$(SLOW_PYTEST) $(T),$(BIN)/python -m pytest -m "not slow")
 
 test-slow: $(INSTALLED_DEV) ## run the slow tests, in about half an hour: faults in real processes, random examples, fuzzing
