@@ -333,8 +333,9 @@ class TestPasses:
             small = db.scalars(sa.select(Session).where(Session.flow_id == other)).one()
         assert small.deleted_at is not None
 
-    def test_sessions_that_go_on_in_their_nodes_alone_keep_no_other_waiting(
-        self, world: World, days: Calendar, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize("later", ["of a node", "a message, while the clock was ahead"])
+    def test_sessions_that_go_on_unseen_keep_no_other_waiting(
+        self, world: World, days: Calendar, monkeypatch: pytest.MonkeyPatch, later: str
     ) -> None:
         monkeypatch.setattr(budget, "TRANSACTIONS", 3)
         for session_id in ("a", "b", "c", "d"):
@@ -343,10 +344,16 @@ class TestPasses:
         keep(world, 10)
         days.pass_days(9)
         for session_id in ("a", "b", "c", "d"):
-            execute(world, session_id, uuid4(), "new")
+            if later == "of a node":
+                execute(world, session_id, uuid4(), "new")
+            else:
+                world.say(session_id, "new")
+                begun = world.messages(session_id)[0].captured_at
+                row = sa.update(Session).where(Session.session_id == session_id)
+                world.execute(row.values(last_captured_at=begun))
         days.pass_days(2)
         sweep_all(world)
-        assert world.messages() == []
+        assert [message.content for message in world.messages()] == ([] if later == "of a node" else ["new"] * 4)
         (receipt,) = receipts_of(world)
         assert receipt.finished_at is not None
 
