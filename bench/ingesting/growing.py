@@ -51,7 +51,7 @@ class NullVectors(InMemoryVectors):
     def upsert(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:  # noqa: ARG002 - the protocol's
         self._given.update(record.id for record in records)
 
-    def stored_ids(self, ref: CollectionRef, ids: Sequence[str]) -> set[str]:  # noqa: ARG002 - the protocol's
+    def stored_ids(self, ref: CollectionRef, ids: Sequence[str], *, vectors: bool = True) -> set[str]:  # noqa: ARG002
         return self._given.intersection(ids)
 
 

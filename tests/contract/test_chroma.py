@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 import shutil
 import socket
@@ -17,6 +18,7 @@ from threading import Thread
 from typing import Any
 from uuid import uuid4
 
+import httpx
 import numpy as np
 import pytest
 from harness import ChromaServer
@@ -306,6 +308,27 @@ class TestIterIds:
 
         assert list(pages) == []
 
+    def test_a_page_far_into_a_long_list_may_take_longer(
+        self, chroma_url: str, make_store: MakeStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(chroma, "LONG_LIST", 15)
+        store = make_store(chroma_url)
+        ref = store.create_collection(fresh_name(), {})
+        store.upsert(ref, records(30))
+        deadlines: dict[int, float] = {}
+        send = httpx.HTTPTransport.handle_request
+
+        def recorded(transport: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
+            if request.url.path.endswith("/get"):
+                deadlines[json.loads(request.content)["offset"]] = request.extensions["timeout"]["read"]
+            return send(transport, request)
+
+        monkeypatch.setattr(httpx.HTTPTransport, "handle_request", recorded)
+        assert {id_ for page in store.iter_ids(ref) for id_ in page} == {f"id{n}" for n in range(30)}
+        assert deadlines == {0: 20, 9: 20, 18: chroma.LONG_LIST_SECONDS, 27: chroma.LONG_LIST_SECONDS}
+        assert store.newest_ids(ref, 2) == ["id28", "id29"]
+        assert deadlines[28] == chroma.LONG_LIST_SECONDS
+
 
 class TestDamage:
     """Chroma lists and counts records without vectors in its index; only reading the vectors reveals it."""
@@ -354,6 +377,7 @@ class TestDamage:
 
         assert store.count(ref) == self.COUNT
         assert store.stored_ids(ref, [f"id{n}" for n in range(300)]) == set()
+        assert len(store.stored_ids(ref, [f"id{n}" for n in range(2_000)], vectors=False)) == self.COUNT
 
 
 class Answer(BaseHTTPRequestHandler):
@@ -463,6 +487,7 @@ def test_a_connection_closed_without_a_response_is_unavailable(make_store: MakeS
 FIRST_USE = """
 import sys, threading
 from uuid import uuid4
+import httpx
 import numpy as np
 from memorybase.core import errors
 from memorybase.core.vectors import chroma

@@ -325,6 +325,7 @@ class TestStoredIds:
         store.upsert(ref, [record("a"), record("b")])
 
         assert store.stored_ids(ref, ["b", "missing", "a", "a"]) == {"a", "b"}
+        assert store.stored_ids(ref, ["b", "missing", "a", "a"], vectors=False) == {"a", "b"}
 
 
 class TestReachedIds:

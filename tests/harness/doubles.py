@@ -169,12 +169,12 @@ class InMemoryVectors:
         if self.after_upsert is not None:
             self.after_upsert(ref, records)
 
-    def stored_ids(self, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
+    def stored_ids(self, ref: CollectionRef, ids: Sequence[str], *, vectors: bool = True) -> set[str]:
         with self._call("stored_ids"):
             if not ids:
                 return set()
             collection = self._collection(ref)
-            return {id_ for id_ in ids if id_ in collection.records} - collection.damaged
+            return {id_ for id_ in ids if id_ in collection.records} - (collection.damaged if vectors else set())
 
     def reached_ids(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> set[str]:
         with self._call("reached_ids"):

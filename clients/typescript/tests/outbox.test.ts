@@ -200,7 +200,7 @@ test("beyond a bound the oldest are deleted and counted", async (context) => {
     await client.capture(flow, { session_id: "s", messages: said(`text ${at}`) });
   }
   assert.deepEqual([outbox.waiting, outbox.lost], [3, 2]);
-  assert.match(lines.join("\n"), /error: 1 captures are lost: the outbox .* is full/);
+  assert.match(lines.join("\n"), /error: 1 captures are lost: the outbox .* has no room for them/);
   assert(!lines.join("\n").includes("text 0"));
   assert.equal(new Outbox(directory).lost, 2);
   await gate.open();

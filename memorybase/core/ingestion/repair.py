@@ -97,11 +97,11 @@ def _audit(services: Services, claim: Claim) -> StoreDifference:
     for former in set(claim.renamed_from) - {claim.session_id}:
         stored |= _late_writes(services, claim, former)
     with services.database.reading() as db:
-        held = ledger.entries_of_session(db, claim.progress_id)
+        held = ledger.entries_of_sessions(db, [claim.progress_id])
         without_tokens = token_vectors.messages_without_tokens(db, claim.progress_id)
     expected = {
         chunk: entry.message_id
-        for entry in held
+        for _, entry in held
         for chunk in chunk_ids.chunk_ids(claim.memory_base_id, entry.message_id, entry.version, entry.chunks)
     }
     unreachable = unreachable_ids(services.vectors, claim.collection, [chunk for chunk in expected if chunk in stored])

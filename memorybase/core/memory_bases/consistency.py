@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -33,7 +33,7 @@ from memorybase.core.vectors.verified_writes import unreachable_ids
 
 SHOWN_IDS = 20
 KEPT_EXTRA = 100_000  # a repair deletes these, the next one the rest
-SESSION_PAGE = 500
+SESSION_PAGE, CHUNK_PAGE = 500, 5_000
 PAUSE_FACTOR = 300  # the sweeper's pause between two comparisons of a base, as a multiple of the last one's duration
 SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(seconds=memory_bases.COMPARE_EVERY_SECONDS), timedelta(hours=1)
 PROBE_BATCH = 1_000  # chunks queried between two reports of progress, half a second
@@ -110,42 +110,73 @@ def compare(services: Services, base: MemoryBase, ref: CollectionRef) -> Differe
 
     In pages: it holds a number for each session, not the ids. Raises VectorStoreUnavailable.
     """
-    found = Differences()
-    stored: Counter[UUID] | None
+    missing: int | None
     try:
-        stored = _compare_stored(services, base, ref, found)
+        found = _compare_held(services, base, ref)
+        missing = found.missing.total()
     except errors.CollectionMissing:
-        found, stored = Differences(), None
-    _compare_expected(services, base, ref, stored, found)
+        found, missing = _without_collection(services, base), None
     with services.database.transaction() as db:
-        now, missing = clock.now(db), None if stored is None else found.missing.total()
+        now = clock.now(db)
         compared = memory_bases.Compared(bool(found), missing, found.found)
         began = memory_bases.set_mismatch(db, base.id, base.serving, compared, now)
         events.record_mismatch(db, services, began, now)
     return found
 
 
-def _compare_stored(services: Services, base: MemoryBase, ref: CollectionRef, found: Differences) -> Counter[UUID]:
-    """Find altered chunks and those that the ledger does not name. Returns the number of the others by session row."""
-    counts: Counter[UUID] = Counter()
+def _compare_held(services: Services, base: MemoryBase, ref: CollectionRef) -> Differences:
+    """Look for each chunk of the ledger. Only if the store has more than these are its own ids listed, which takes ten
+    times as long."""
+    found, listed = Differences(), 0
     newest = compare_newest(services, base, ref)
     found.altered |= newest.altered
-    for page in services.vectors.iter_ids(ref):
-        found.found += len(page)
-        found.altered |= newest.unreadable.intersection(page)
+    for page in _pages_of_sessions(services, base):
+        found.expected += sum(page.values())
+        for chunks in _chunks_of(services, base, page):
+            stored = services.vectors.stored_ids(ref, list(chunks), vectors=False)
+            listed += len(stored)
+            found.altered |= newest.unreadable & stored
+            for row in {chunks[id_] for id_ in chunks.keys() - stored}:
+                if missing := _missing_of_session(services, base, ref, row):
+                    found.missing[row] = len(missing)
+                    _show_missing(found, missing)
         with services.database.reading() as db:
-            owners = _owners(db, base, page)
-        counts.update(owners.values())
-        if unknown := set(page) - owners.keys():
-            # Two systems cannot be read at one moment: an extra chunk is one that differs both times.
-            unknown &= services.vectors.stored_ids(ref, sorted(unknown))
-            with services.database.reading() as db:
-                busy = cursors.busy_sessions(db, base.id, base.serving)
-                unknown -= _owners(db, base, sorted(unknown)).keys()
-                unknown -= chunks_in_flight(db, base, unknown, busy)
-            found.extra_count += len(unknown)
-            found.extra.update(sorted(unknown)[: KEPT_EXTRA - len(found.extra)])
-    return counts
+            without_tokens = token_vectors.count_missing_by_session(db, list(page))
+            busy = cursors.busy_sessions(db, base.id, base.serving) if without_tokens else set()
+        found.without_tokens |= {row: count for row, count in without_tokens.items() if row not in busy}
+    found.found = services.vectors.count(ref)  # after the others, so that new chunks hide none
+    if found.found > listed:
+        _find_extra(services, base, ref, found)
+    return found
+
+
+def _without_collection(services: Services, base: MemoryBase) -> Differences:
+    """Everything is missing, and nobody writes."""
+    found = Differences()
+    for page in _pages_of_sessions(services, base):
+        found.expected += sum(page.values())
+        found.missing.update({row: count for row, count in page.items() if count})
+        for row in page:
+            if len(found.missing_ids) < SHOWN_IDS:
+                _show_missing(found, _expected(services, base, [row]))
+    return found
+
+
+def _find_extra(services: Services, base: MemoryBase, ref: CollectionRef, found: Differences) -> None:
+    """Find the chunks that the ledger does not name."""
+    for page in services.vectors.iter_ids(ref):
+        with services.database.reading() as db:
+            unknown = set(page) - _owners(db, base, page).keys()
+        if not unknown:
+            continue
+        # Two systems cannot be read at one moment: an extra chunk is one that differs both times.
+        unknown &= services.vectors.stored_ids(ref, sorted(unknown))
+        with services.database.reading() as db:
+            busy = cursors.busy_sessions(db, base.id, base.serving)
+            unknown -= _owners(db, base, sorted(unknown)).keys()
+            unknown -= chunks_in_flight(db, base, unknown, busy)
+        found.extra_count += len(unknown)
+        found.extra.update(sorted(unknown)[: KEPT_EXTRA - len(found.extra)])
 
 
 def _owners(db: OrmSession, base: MemoryBase, chunks: Sequence[str]) -> dict[str, UUID]:
@@ -157,29 +188,6 @@ def _owners(db: OrmSession, base: MemoryBase, chunks: Sequence[str]) -> dict[str
         for id_, chunk in parsed.items()
         if chunk.base_id == base.id and (owner := held.get((chunk.message_id, chunk.version, chunk.index))) is not None
     }
-
-
-def _compare_expected(
-    services: Services, base: MemoryBase, ref: CollectionRef, stored: Counter[UUID] | None, found: Differences
-) -> None:
-    """Find what is missing: chunks of sessions that have fewer than they should, and token vectors. `stored` None:
-    there is no collection, and nobody writes to it."""
-    for page in _pages_of_sessions(services, base):
-        found.expected += sum(page.values())
-        if stored is None:
-            found.missing.update({row: count for row, count in page.items() if count})
-            for row in page:
-                if len(found.missing_ids) < SHOWN_IDS:
-                    _show_missing(found, _expected(services, base, row))
-            continue
-        for row in [row for row, count in page.items() if stored[row] < count]:
-            if missing := _missing_of_session(services, base, ref, row):
-                found.missing[row] = len(missing)
-                _show_missing(found, missing)
-        with services.database.reading() as db:
-            without_tokens = token_vectors.count_missing_by_session(db, list(page))
-            busy = cursors.busy_sessions(db, base.id, base.serving) if without_tokens else set()
-        found.without_tokens |= {row: count for row, count in without_tokens.items() if row not in busy}
 
 
 def _pages_of_sessions(services: Services, base: MemoryBase) -> Iterator[dict[UUID, int]]:
@@ -194,9 +202,21 @@ def _pages_of_sessions(services: Services, base: MemoryBase) -> Iterator[dict[UU
         after = page[-1][0]
 
 
+def _chunks_of(services: Services, base: MemoryBase, sessions: Mapping[UUID, int]) -> Iterator[dict[str, UUID]]:
+    """The chunks of these session rows according to the ledger, each with its row; some sessions at a time."""
+    rows: list[UUID] = []
+    for row, count in sessions.items():
+        if rows and sum(sessions[each] for each in rows) + count > CHUNK_PAGE:
+            yield _expected(services, base, rows)
+            rows = []
+        rows.append(row)
+    if rows:
+        yield _expected(services, base, rows)
+
+
 def _missing_of_session(services: Services, base: MemoryBase, ref: CollectionRef, row: UUID) -> set[str]:
     """The chunks that the ledger names before and after the store was read without them."""
-    expected = _expected(services, base, row)
+    expected = list(_expected(services, base, [row]))
     try:
         missing = set(expected) - services.vectors.stored_ids(ref, expected)
     except errors.CollectionMissing:  # since; the next comparison says so
@@ -207,13 +227,15 @@ def _missing_of_session(services: Services, base: MemoryBase, ref: CollectionRef
         return missing & _owners(db, base, sorted(missing)).keys()
 
 
-def _expected(services: Services, base: MemoryBase, row: UUID) -> list[str]:
-    """The chunks of a session according to the ledger."""
+def _expected(services: Services, base: MemoryBase, rows: Sequence[UUID]) -> dict[str, UUID]:
+    """The chunks of session rows according to the ledger, each with its row."""
     with services.database.reading() as db:
-        held = ledger.entries_of_session(db, row)
-    return [
-        chunk for each in held for chunk in chunk_ids.chunk_ids(base.id, each.message_id, each.version, each.chunks)
-    ]
+        held = ledger.entries_of_sessions(db, rows)
+    return {
+        chunk: row
+        for row, each in held
+        for chunk in chunk_ids.chunk_ids(base.id, each.message_id, each.version, each.chunks)
+    }
 
 
 def _show_missing(found: Differences, chunks: Iterable[str]) -> None:
@@ -234,11 +256,11 @@ def find_unreachable_chunks(
         busy = cursors.busy_sessions(db, base.id, base.serving)
     queried = 0
     for page in _pages_of_sessions(services, base):
-        chunks = {chunk: row for row in page if row not in busy for chunk in _expected(services, base, row)}
-        for batch in batches(list(chunks), PROBE_BATCH):
-            unreachable.update(chunks[chunk] for chunk in unreachable_ids(services.vectors, ref, batch))
-            queried += len(batch)
-            on_progress(min(queried, total), total)
+        for chunks in _chunks_of(services, base, {row: count for row, count in page.items() if row not in busy}):
+            for batch in batches(list(chunks), PROBE_BATCH):
+                unreachable.update(chunks[chunk] for chunk in unreachable_ids(services.vectors, ref, batch))
+                queried += len(batch)
+                on_progress(min(queried, total), total)
     return unreachable
 
 

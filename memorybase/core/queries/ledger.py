@@ -152,10 +152,14 @@ def entries(db: OrmSession, progress_id: UUID, ids: Collection[UUID]) -> dict[UU
     return found
 
 
-def entries_of_session(db: OrmSession, progress_id: UUID) -> list[HeldMessage]:
-    """All entries of one session in one generation."""
-    rows = db.execute(sa.select(Entry.message_id, Entry.version, Entry.chunks).where(Entry.progress_id == progress_id))
-    return [HeldMessage(*row) for row in rows]
+def entries_of_sessions(db: OrmSession, progress_ids: Collection[UUID]) -> list[tuple[UUID, HeldMessage]]:
+    """All entries of these sessions in one generation, each with its session row."""
+    columns = sa.select(Entry.progress_id, Entry.message_id, Entry.version, Entry.chunks)
+    return [
+        (row[0], HeldMessage(*row[1:]))
+        for some in pages(progress_ids)
+        for row in db.execute(columns.where(Entry.progress_id.in_(some)))
+    ]
 
 
 def sources(

@@ -54,7 +54,8 @@ ID_BATCH = 1_000  # ids in one delete
 SYNC_THRESHOLD = 1_000
 SAME_DISTANCE = 1e-5
 COLLECTION_PAGE = 500
-ID_PAGE = 5_000
+# Chroma reads all ids before a page of them: 10 µs for each.
+ID_PAGE, LONG_LIST, LONG_LIST_SECONDS = 25_000, 100_000, 60.0
 # Chroma takes 35 µs to read a vector (105 over HTTP), and to find the nearest of some ids 3 ms (6) and about .4 µs for
 # each record of the collection.
 READ_BELOW, SEARCHED_PER_READ = 64, 128
@@ -98,7 +99,7 @@ class ChromaStore:
         self._limits = CLOUD if is_cloud else UNLIMITED
         self._connecting = threading.Lock()
         self._connected: ServerAPI | None = None
-        self._checks: ChromaStore | None = None
+        self._others: dict[float, ChromaStore] = {}
         self._sizes: Cache[UUID, int] = Cache(1_000)
 
     def create_collection(self, name: str, metadata: Mapping[str, MetadataValue]) -> CollectionRef:
@@ -155,10 +156,14 @@ class ChromaStore:
                     documents=[self._limits.document_of(record.text) for record in batch],
                 )
 
-    def stored_ids(self, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
+    def stored_ids(self, ref: CollectionRef, ids: Sequence[str], *, vectors: bool = True) -> set[str]:
         stored: set[str] = set()
-        for batch in batches(list(dict.fromkeys(ids)), READ_BATCH):
-            stored |= self._readable(ref, batch, ["embeddings"]).keys()
+        for batch in batches(list(dict.fromkeys(ids)), READ_BATCH if vectors else min(ID_BATCH, self._limits.records)):
+            if vectors:
+                stored |= self._readable(ref, batch, ["embeddings"]).keys()
+                continue
+            with self._collection(ref, "stored_ids") as collection:
+                stored.update(collection.get(ids=batch, include=[])["ids"])
         return stored
 
     def reached_ids(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> set[str]:
@@ -208,7 +213,7 @@ class ChromaStore:
         seen, last = array("q"), None  # hashes: a million ids would take a hundred megabytes
         offset, size = 0, min(ID_PAGE, self._limits.records)
         while True:
-            page = self._page_of_ids(ref, where, offset, size)
+            page = self._page_of_ids(ref, "iter_ids", offset, size, where)
             is_next = bool(page) and page[0] == last
             if offset and not is_next and (not page or hash(page[0]) not in seen):
                 offset = max(0, offset - size)
@@ -224,10 +229,10 @@ class ChromaStore:
             offset += len(page) - 1
 
     def newest_ids(self, ref: CollectionRef, limit: int) -> list[str]:
+        limit = min(limit, self._limits.records)
         with self._collection(ref, "newest_ids") as collection:
-            limit = min(limit, self._limits.records)
             offset = max(0, collection.count() - limit)  # in order of insertion
-            return list(collection.get(limit=limit, offset=offset, include=[])["ids"])
+        return self._page_of_ids(ref, "newest_ids", offset, limit)
 
     def count(self, ref: CollectionRef) -> int:
         with self._collection(ref, "count") as collection:
@@ -311,10 +316,13 @@ class ChromaStore:
 
     def _checking(self) -> ChromaStore:
         """The server with the deadline of checks, which must not wait as long as a job does."""
+        return self._with_deadline(min(CHECK_SECONDS, self._timeout_seconds))
+
+    def _with_deadline(self, seconds: float) -> ChromaStore:
+        """The same server with another deadline of requests."""
         with self._connecting:
-            if self._checks is None:
-                seconds = min(CHECK_SECONDS, self._timeout_seconds)
-                self._checks = ChromaStore(
+            if seconds not in self._others:
+                self._others[seconds] = ChromaStore(
                     self._url,
                     timeout_seconds=seconds,
                     token=self._token,
@@ -322,17 +330,17 @@ class ChromaStore:
                     database=self._database,
                     is_cloud=self._is_cloud,
                 )
-            return self._checks
+            return self._others[seconds]
 
     def close(self) -> None:
         """Close the connections; a later call opens new ones."""
         with self._connecting:
             connected, self._connected = self._connected, None
-            checks, self._checks = self._checks, None
+            others, self._others = self._others, {}
         if connected is not None:
             self._disconnect(connected)
-        if checks is not None:
-            checks.close()
+        for each in others.values():
+            each.close()
 
     def _readable(self, ref: CollectionRef, ids: Sequence[str], include: Any) -> dict[str, StoredVector]:
         # With the vectors (14 ms for 256, without them 2 ms), because a damaged index still lists its ids. One lost
@@ -352,8 +360,11 @@ class ChromaStore:
             found |= self._readable(ref, part, include)
         return found
 
-    def _page_of_ids(self, ref: CollectionRef, where: dict[str, Any] | None, offset: int, size: int) -> list[str]:
-        with self._collection(ref, "iter_ids") as collection:
+    def _page_of_ids(
+        self, ref: CollectionRef, operation: str, offset: int, size: int, where: dict[str, Any] | None = None
+    ) -> list[str]:
+        patient = self if offset < LONG_LIST else self._with_deadline(max(LONG_LIST_SECONDS, self._timeout_seconds))
+        with patient._collection(ref, operation) as collection:  # noqa: SLF001 - of this class
             return list(collection.get(where=where, limit=size, offset=offset, include=[])["ids"])
 
     @contextmanager

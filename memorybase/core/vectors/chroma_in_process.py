@@ -177,5 +177,5 @@ class InProcessChroma(ChromaStore):
     def _disconnect(self, api: ServerAPI) -> None:
         api.stop()
 
-    def _checking(self) -> ChromaStore:
+    def _with_deadline(self, seconds: float) -> ChromaStore:  # noqa: ARG002 - nothing is sent
         return self

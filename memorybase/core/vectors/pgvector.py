@@ -188,7 +188,7 @@ class PgVectorStore:
         for batch in batches(records, BATCH):
             self._write("upsert", ref, lambda on: on.upsert, _parameters(batch), dimension=batch[0].vector.size)
 
-    def stored_ids(self, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
+    def stored_ids(self, ref: CollectionRef, ids: Sequence[str], *, vectors: bool = True) -> set[str]:  # noqa: ARG002 - a row has its vector
         pages = (
             self._read("stored_ids", ref, lambda on: on.stored, {"ids": list(batch)}) for batch in batches(ids, BATCH)
         )

@@ -99,8 +99,11 @@ class VectorStore(Protocol):
     def upsert(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
         """Write any number of records; after an error some may be stored."""
 
-    def stored_ids(self, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
-        """The ids that can be read back together with their vector."""
+    def stored_ids(self, ref: CollectionRef, ids: Sequence[str], *, vectors: bool = True) -> set[str]:
+        """The ids that can be read back together with their vector.
+
+        Without vectors also those whose vector is lost, which takes a sixth of the time.
+        """
 
     def reached_ids(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> set[str]:
         """The ids of stored records that a query for their own vector reaches, or that have `TWINS` equal ones."""

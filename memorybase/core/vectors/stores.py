@@ -88,9 +88,9 @@ class VectorStores:
         with self._of(ref.name) as store:
             store.upsert(ref, records)
 
-    def stored_ids(self, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
+    def stored_ids(self, ref: CollectionRef, ids: Sequence[str], *, vectors: bool = True) -> set[str]:
         with self._of(ref.name) as store:
-            return store.stored_ids(ref, ids)
+            return store.stored_ids(ref, ids, vectors=vectors)
 
     def reached_ids(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> set[str]:
         with self._of(ref.name) as store:

@@ -53,9 +53,7 @@ def count_missing_chunks(services: Services, entry: KnowledgeBase) -> int | None
     if entry.collection_name is None or entry.collection_id is None:
         return 0  # the first document creates the collection
     ref = CollectionRef(entry.collection_name, entry.collection_id)
-    try:
-        stored = {chunk for page in services.vectors.iter_ids(ref) for chunk in page}
-    except errors.CollectionMissing:
+    if not services.vectors.collection_exists(ref):
         return None
     missing, last = 0, None
     while True:
@@ -63,8 +61,11 @@ def count_missing_chunks(services: Services, entry: KnowledgeBase) -> int | None
             page = queries.document_chunks_after(db, entry.id, last, limit=IDS_READ)
         if not page:
             return missing
-        for document_id, version, chunks in page:
-            missing += len(set(chunk_ids(entry.id, document_id, version, chunks)) - stored)
+        expected = [chunk for document_id, *numbers in page for chunk in chunk_ids(entry.id, document_id, *numbers)]
+        try:
+            missing += len(expected) - len(services.vectors.stored_ids(ref, expected, vectors=False))
+        except errors.CollectionMissing:  # since
+            return None
         last = page[-1][0]
 
 

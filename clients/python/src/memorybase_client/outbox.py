@@ -170,7 +170,7 @@ class Outbox:
             self.lose(error)
             return
         if lost:
-            log.error("%d captures are lost: the outbox %s is full", lost, self.directory)
+            log.error("%d captures are lost: the outbox %s has no room for them", lost, self.directory)
         self._start()
 
     def flush(self, timeout_seconds: float = 10.0) -> int:

@@ -142,7 +142,7 @@ export class Outbox implements CaptureOutbox {
       }
       const lost = await this.#store.put(order, this.#target, { flow_id: flowId, run });
       if (lost > 0) {
-        this.#log("error", `${lost} captures are lost: the outbox ${this.directory} is full`);
+        this.#log("error", `${lost} captures are lost: the outbox ${this.directory} has no room for them`);
       }
     } catch (error) {
       this.#lostHere += 1;

@@ -93,7 +93,8 @@ def _problem(config: Json, event: Json) -> str:
         used = hosts.recall_mode(config["recall"])
         return f"memorybase: recall must be {known}. It is {used} until you run /plugin configure {NAME}."
     status = read_json(os.path.join(config["state_dir"], "status.json")).get(event["agent"], {})
-    return f"memorybase: {status['error']}. What you say is kept until it is taken." if status.get("error") else ""
+    error = status.get("error")
+    return f"memorybase: {error}. What it did not refuse is kept until it is taken." if error else ""
 
 
 def is_superseded(agent: str) -> bool:
