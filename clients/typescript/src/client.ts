@@ -119,7 +119,8 @@ export class Client extends Operations {
       if (!(error instanceof errors.IngestionActive)) {
         throw error;
       }
-      active = error.details.conflicts?.[0]?.job_id; // it may not cover the latest messages
+      // It may not cover the latest messages. Of many jobs the last: a flush after each would slow them.
+      active = error.details.conflicts?.at(-1)?.job_id;
     }
     if (active !== undefined) {
       await this.#waitForJob(active, fields.wait, signal);

@@ -169,6 +169,22 @@ def test_one_session_can_be_waited_for(client: Any) -> None:
     assert states == {"s1": "synced", "s2": "pending"}
 
 
+def test_the_last_of_many_jobs_is_waited_for(kind: str) -> None:
+    """A flush of a thousand sessions takes a second of the server, which a worker would use."""
+    jobs = [str(uuid4()) for _ in range(3)]
+    conflicts = [{"session_id": job, "job_id": job, "state": "queued"} for job in jobs]
+    error = {"code": "ingestion_active", "message": "m", "retryable": True, "request_id": "r"}
+    body = json.dumps({"error": error | {"details": {"conflicts": conflicts}}})
+    active, gone = http_answer("409 Conflict", body.encode()), failed("404 Not Found", "not_found", retryable=False)
+    with (
+        scripted([active, gone, gone]) as server,
+        connected(kind, server.url, "k") as client,
+        pytest.raises(errors.NotFound),
+    ):
+        client.wait_until_searchable(uuid4())
+    assert f"/jobs/{jobs[-1]}".encode() in server.requests[1]
+
+
 @pytest.mark.slow
 def test_waiting_ends_with_an_error_if_nobody_ingests(client: Any) -> None:
     client.put_flow("f", name="f")

@@ -188,7 +188,7 @@ class AsyncClient(AsyncOperations):
             # The repair of an edited message is no conflict of a flush.
             active = await self._active_jobs(memory_base_id, session_id)
         if active:
-            await self._wait_for_job(active[0], wait)
+            await self._wait_for_job(active[-1], wait)  # of many jobs: a flush after each would slow them
         return not active
 
     async def _active_jobs(self, memory_base_id: str | UUID, session_id: str | None) -> list[str]:
