@@ -52,6 +52,11 @@ class BackgroundEmbedder:
         return self._embedder.token_offsets(text)
 
 
+def niceness() -> int:
+    """The calling thread's priority."""
+    return os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) if sys.platform == "linux" else 0
+
+
 def _lower_priority() -> None:
     if sys.platform != "linux":  # only there is a priority that of a thread
         return

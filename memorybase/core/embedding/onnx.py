@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybase.core.embedding import token_vectors, tokens
+from memorybase.core.embedding.background import niceness
 from memorybase.core.embedding.exported import MODEL_FILE, TOKENIZER_FILE, Manifest
 from memorybase.core.embedding.prompts import NO_PROMPTS, Prompts
 from memorybase.core.embedding.protocol import QueryTokens
@@ -42,7 +43,7 @@ class OnnxEmbedder:
         self._batch_size = batch_size
         # One batch per thread: threads that share a batch wait for each other at every operator.
         self._threads = threads or os.cpu_count() or 1
-        self._running = ThreadPoolExecutor(self._threads, thread_name_prefix="onnx")
+        self._pools: dict[int, ThreadPoolExecutor] = {}
         self._prompts = prompts
         try:
             self._manifest = Manifest.read(folder)
@@ -108,6 +109,10 @@ class OnnxEmbedder:
         # loads it.
         return _load_tokenizer(self._folder, None)
 
+    def _pool(self) -> ThreadPoolExecutor:
+        """The threads for callers of this thread's priority, which they inherit from the first of them."""
+        return self._pools.setdefault(niceness(), ThreadPoolExecutor(self._threads, thread_name_prefix="onnx"))
+
     def _embed(
         self, ids: Sequence[Sequence[int]], kept: Mapping[int, NDArray[np.intp]] | None = None
     ) -> tuple[NDArray[np.float32], dict[int, NDArray[np.float32]]]:
@@ -115,7 +120,7 @@ class OnnxEmbedder:
         vectors = np.empty((len(ids), self.dimension), dtype=np.float32)
         states: dict[int, NDArray[np.float32]] = {}
         batches = list(self._batches(ids))
-        run = self._running.map if len(batches) > 1 else map
+        run = self._pool().map if len(batches) > 1 else map
         wanted = kept or {}
         results = run(
             lambda indices: self._run(

@@ -36,6 +36,7 @@ from memorybase.core.embedding import (
     tokens,
     torch_export,
 )
+from memorybase.core.embedding.background import NICENESS, niceness
 from memorybase.core.embedding.chunking import split_text
 from memorybase.core.embedding.exported import MODEL_FILE, exported_folder
 from memorybase.core.embedding.onnx import MAX_BATCH_TOKENS, OnnxEmbedder
@@ -370,6 +371,25 @@ def test_batches_have_texts_of_similar_length(onnx: OnnxEmbedder, widths: list[l
 def test_many_long_texts_are_embedded_in_bounded_batches(onnx: OnnxEmbedder, widths: list[list[int]]) -> None:
     onnx.embed(["a long text with many words " * 100] * 16 + ["short"] * 16)
     assert max(len(batch) * max(batch) for batch in widths) <= MAX_BATCH_TOKENS
+
+
+def test_a_worker_in_the_same_process_gives_way_to_requests(
+    model_settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models, high = Embedders(model_settings), niceness()
+    low = NICENESS if sys.platform == "linux" else high
+    requests, worker = models.get(), models.in_background().get()
+    run, found = OnnxEmbedder._run, set[int]()
+
+    def watch(*args: Any, **options: Any) -> Any:
+        found.add(niceness())
+        return run(*args, **options)
+
+    monkeypatch.setattr(OnnxEmbedder, "_run", watch)
+    for embedder, expected in [(worker, low), (requests, high), (worker, low)]:
+        found.clear()
+        embedder.embed(TEXTS)
+        assert found == {expected}
 
 
 @each_row("pooling", ["mean_tokens", "cls_token"])
