@@ -171,12 +171,10 @@ def main() -> None:
     arguments.add_argument("--together", action="store_true", help="all conversations of a file belong to one end user")
     arguments.add_argument("--every", type=int, default=1, help="ask only every n-th question")
     arguments.add_argument("--fitting", action="store_true", help="leave out what fits too little")
-    runs.add_option(arguments)
     chosen = arguments.parse_args()
     single = command.corpora(chosen)
     found = [together(corpus) for corpus in single] if chosen.together else single
-    kept = Run()
-    command.run(chosen, lambda client, _: measure(client, found, chosen, kept), kept)
+    command.run(chosen, lambda client, _, kept: measure(client, found, chosen, kept))
 
 
 if __name__ == "__main__":

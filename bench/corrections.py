@@ -1,6 +1,6 @@
 """Measures corrections and questions about the order in time: what they change, and what they cost.
 
-    python bench/corrections.py [FILE ...] [--show] [--json FILE] [--data-dir DIR]
+    python bench/corrections.py [FILE ...] [--show] [--json FILE] [--data-dir DIR] [--results FOLDER]
 
 Each FILE is in LoCoMo's format or a list of chats with messages and questions. Generated conversations are measured
 too: by hand, by rule, and with events that happen several times. The benchmark starts its own embedded stack, posts
@@ -28,18 +28,21 @@ from typing import Any
 
 import made
 import numpy as np
+import runs
 from made import changes, in_time
 from memorybase_client import Client
 from memorybase_client.models import CorrectionOf
 from recalling import command, corpora
 from recalling.corpora import Conversation, Corpus, Question
 from recalling.loading import Loaded
+from runs import Run
 
 from memorybase.core.search.part_weights import KIND
 from memorybase.features.lab.metrics import Judged, judge, summarize
 
 UPDATES = ("update", "knowledge_update", "contradiction_resolution")
 SEEDS = (1, 2)
+WITH, WITHOUT = "with corrections", "without corrections"
 TOP = 10
 
 
@@ -74,7 +77,7 @@ class Measured:
         }
 
 
-def measure(loaded: Loaded, corpus: Corpus, *, show: bool) -> dict[str, Any]:
+def measure(loaded: Loaded, corpus: Corpus, kept: Run, *, show: bool) -> dict[str, Any]:
     measured = {False: Measured(), True: Measured()}
     marked: Counter[str] = Counter()
     longer: list[float] = []
@@ -88,6 +91,10 @@ def measure(loaded: Loaded, corpus: Corpus, *, show: bool) -> dict[str, Any]:
                 )
                 hits = {hit.message_id: loaded.own_id(conversation, str(hit.message_id)) for hit in answer.results}
                 each.add(question, list(hits.values()), answer.took_ms, times)
+                line = corpus.line(conversation, question) | {"method": WITH if corrections else WITHOUT}
+                line |= runs.found([*hits.values()], [hit.score for hit in answer.results])
+                marks = {hits[hit.message_id]: _written(hit.corrected_by) for hit in answer.results if hit.corrected_by}
+                kept.add(**line, corrected=marks, ms=round(answer.took_ms, 1))
                 took[corrections] = answer.took_ms
             found = [
                 (hits.get(hit.corrected_by.message_id), hits[hit.message_id], hit.corrected_by)
@@ -117,7 +124,7 @@ def times_of(conversation: Conversation) -> dict[str, Any]:
     return {message["id"]: number for number, message in enumerate(conversation.messages)}
 
 
-def measure_events(loaded: Loaded) -> dict[str, dict[str, float]]:
+def measure_events(loaded: Loaded, kept: Run) -> dict[str, dict[str, float]]:
     """NDCG@10 of questions for the first and the latest, with their signals and with a factor of 0 for their part."""
     judged: dict[str, list[Judged]] = {"without": [], "with": []}
     for conversation in (corpora.chat("in time", document) for document in in_time.conversations(SEEDS)):
@@ -129,13 +136,18 @@ def measure_events(loaded: Loaded) -> dict[str, dict[str, float]]:
                 )
                 found = [loaded.own_id(conversation, str(hit.message_id)) for hit in answer.results]
                 judged[label].append(judge(question.category, found, question.evidence))
+                line = {"corpus": "in time", "conversation": conversation.name, "category": question.category}
+                line |= runs.asked(question.text, ours=True) | {"evidence": sorted(question.evidence)}
+                kept.add(**line, method=f"{label} signals of time", **runs.found(found))
     return {
         label: {name: round(each.ndcg, 3) for name, each in summarize(found).categories.items()}
         for label, found in judged.items()
     }
 
 
-def measure_changes(loaded: Loaded, name: str, pairs: Sequence[changes.Pair], *, show: bool) -> dict[str, Any]:
+def measure_changes(
+    loaded: Loaded, name: str, pairs: Sequence[changes.Pair], kept: Run, *, show: bool
+) -> dict[str, Any]:
     """How many pairs are marked: of the changes that should be, and of the traps that should not."""
     counted = {each: dict.fromkeys(("pairs", "marked", "later_first"), 0) for each in ("changes", "traps")}
     others, took = 0, []
@@ -158,25 +170,27 @@ def measure_changes(loaded: Loaded, name: str, pairs: Sequence[changes.Pair], *,
         counts["pairs"] += 1
         counts["marked"] += marked
         counts["later_first"] += order[:1] == ["later"]
+        line = {"corpus": name, "category": pair.kind, **runs.asked(pair.question, ours=True)}
+        kept.add(**line, changed=pair.changed, found=order, marked=marked, ms=round(answer.took_ms, 1))
         if show and (marked != pair.changed or marks - {("earlier", "later")}):
             print(f"    {'missed' if pair.changed and not marked else 'wrong'}: {pair.kind}: {pair.later} {marks}")
     return {**counted, "others": others, "took_ms_p50": round(float(np.median(took)), 1)}
 
 
-def report(client: Client, chosen: argparse.Namespace) -> dict[str, Any]:
+def report(client: Client, chosen: argparse.Namespace, kept: Run) -> dict[str, Any]:
     loaded = Loaded(client)
     figures: dict[str, Any] = {}
     for corpus in [*command.corpora(chosen), *([] if chosen.only_changes else made_corpora())]:
         for conversation in corpus.conversations:
             loaded.load(conversation)
-        figures[corpus.name] = measure(loaded, corpus, show=chosen.show)
+        figures[corpus.name] = measure(loaded, corpus, kept, show=chosen.show)
         print(f"{corpus.name}: {figures[corpus.name]}", flush=True)
     for name, pairs in (("pairs", changes.pairs()), ("unseen-pairs", changes.unseen_pairs())):
-        figures[name] = measure_changes(loaded, name, pairs, show=chosen.show)
+        figures[name] = measure_changes(loaded, name, pairs, kept, show=chosen.show)
         print(f"{name}: {figures[name]}", flush=True)
     if chosen.only_changes:
         return figures
-    figures["events"] = measure_events(loaded)
+    figures["events"] = measure_events(loaded, kept)
     print(f"events: {figures['events']}")
     return figures
 
@@ -186,7 +200,7 @@ def main() -> None:
     arguments.add_argument("--show", action="store_true", help="print every correction")
     arguments.add_argument("--only-changes", action="store_true", help="of the made conversations, measure pairs alone")
     chosen = arguments.parse_args()
-    command.run(chosen, lambda client, _settings: report(client, chosen))
+    command.run(chosen, lambda client, _, kept: report(client, chosen, kept))
 
 
 if __name__ == "__main__":

@@ -171,16 +171,14 @@ def main() -> None:
     arguments = command.parser(__doc__, files="*")
     arguments.add_argument("--only", nargs="+", choices=list(ASKING), default=list(ASKING))
     arguments.add_argument("--every", type=int, default=1, help="ask only every n-th question")
-    runs.add_option(arguments)
     chosen = arguments.parse_args()
     found = command.corpora(chosen) or [corpus for corpus in made_corpora() if corpus.name == BY_HAND]
-    kept = Run()
 
-    def measured(client: Client, settings: Settings) -> dict[str, Any]:
+    def measured(client: Client, settings: Settings, kept: Run) -> dict[str, Any]:
         key = DataDir(settings.data_dir).known_api_key(settings) or ""
         return measure(client.url, key, found, chosen, kept)
 
-    command.run(chosen, measured, kept)
+    command.run(chosen, measured)
 
 
 if __name__ == "__main__":

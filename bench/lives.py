@@ -191,11 +191,9 @@ def main() -> None:
     arguments = command.parser(__doc__)
     arguments.add_argument("--budget", type=int, default=2_000)
     arguments.add_argument("--questions", action="store_true", help="print each question that was missed")
-    runs.add_option(arguments)
     chosen = arguments.parse_args()
-    kept = Run()
     lives = [read(file, datetime.now(UTC)) for file in chosen.data]
-    command.run(chosen, lambda client, _: measure(client, lives, chosen, kept), kept)
+    command.run(chosen, lambda client, _, kept: measure(client, lives, chosen, kept))
 
 
 if __name__ == "__main__":

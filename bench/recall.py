@@ -335,13 +335,11 @@ def main() -> None:
     arguments.add_argument("--naive", action="store_true", help="compare with plain BM25 and plain vector search")
     arguments.add_argument("--sessions", action="store_true", help="also rank sessions, each by its best message")
     arguments.add_argument("--fit", action="store_true")
-    runs.add_option(arguments)
     chosen = arguments.parse_args()
     files = command.corpora(chosen)
     with_items = [corpus for corpus in files if not corpus.people and len(corpus.conversations) <= KNOWN_ITEMS // 2]
     found = [*files, *map(known_items, with_items), *made_corpora()]
-    kept = Run()
-    command.run(chosen, lambda client, settings: measure(client, chosen, Embedders(settings), found, kept), kept)
+    command.run(chosen, lambda client, settings, kept: measure(client, chosen, Embedders(settings), found, kept))
 
 
 if __name__ == "__main__":

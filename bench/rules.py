@@ -1,6 +1,6 @@
 """Judges the rules for languages, standing statements and corrections by what people ask and say.
 
-    python bench/rules.py [--only languages standing corrections] [--by-language] [--misses]
+    python bench/rules.py [--only languages standing corrections] [--by-language] [--misses] [--results FOLDER]
 
 The sentences of bench/conversations/rules were written for this, one file a language, each with the rules that should
 recognize it. A sentence counts against every other rule of its part of the file. For each rule: the sentences that it
@@ -22,8 +22,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+import runs
 from made import changes
 from made.files import FOLDER
+from runs import Run
 
 from memorybase.core.embedding import Embedders
 from memorybase.core.keyword_index.analyzer import DETECT, analyzer
@@ -70,12 +72,13 @@ class Row(NamedTuple):
 class Judged:
     """What a rule recognized of what it should."""
 
-    right: int = 0
+    right: list[str] = field(default_factory=list)
     missed: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
 
     def add(self, text: str, *, expected: bool, found: bool) -> None:
-        self.right += expected and found
+        if expected and found:
+            self.right.append(text)
         if expected and not found:
             self.missed.append(text)
         if found and not expected:
@@ -83,15 +86,15 @@ class Judged:
 
     @property
     def support(self) -> int:
-        return self.right + len(self.missed)
+        return len(self.right) + len(self.missed)
 
     @property
     def precision(self) -> float:
-        return self.right / max(1, self.right + len(self.wrong))
+        return len(self.right) / max(1, len(self.right) + len(self.wrong))
 
     @property
     def recall(self) -> float:
-        return self.right / max(1, self.support)
+        return len(self.right) / max(1, self.support)
 
 
 def sections(file: Path) -> dict[str, list[Row]]:
@@ -188,15 +191,21 @@ def judge_corrections(embedders: Embedders, model: str) -> dict[str, Judged]:
     return found
 
 
-def show(title: str, found: Mapping[str, Judged], *, misses: bool) -> None:
+def show(title: str, found: Mapping[str, Judged], kept: Run, *, misses: bool) -> None:
+    kept.report[title] = {
+        name: {"should": each.support, "wrong": len(each.wrong), "recall": round(each.recall, 3)}
+        for name, each in found.items()
+    }
     print(f"{title:22}{'should':>7}{'wrong':>7}{'precision':>11}{'recall':>8}")
     for name, judged in found.items():
         precision = f"{judged.precision:11.2f}" if judged.right or judged.wrong else f"{'-':>11}"
         recall = f"{judged.recall:8.2f}" if judged.support else f"{'-':>8}"
         print(f"  {name:20}{judged.support:7}{len(judged.wrong):7}{precision}{recall}")
-        for label, texts in (("missed", judged.missed), ("wrong", judged.wrong)) if misses else ():
+        for label, texts in (("right", judged.right), ("missed", judged.missed), ("wrong", judged.wrong)):
             for text in texts:
-                print(f"      {label}: {text!r}")
+                kept.add(part=title, rule=name, text=text, judged=label)
+                if misses and label != "right":
+                    print(f"      {label}: {text!r}")
 
 
 def main() -> None:
@@ -204,15 +213,21 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--by-language", action="store_true")
     parser.add_argument("--misses", action="store_true")
-    chosen = parser.parse_args()
+    runs.add_option(parser)
+    chosen, settings = parser.parse_args(), Settings()
+    kept = Run({"about": runs.about(settings)})
     if "languages" in chosen.only:
         for names in [[name] for name in LANGUAGES] if chosen.by_language else [list(LANGUAGES)]:
-            show(" ".join(names) if len(names) == 1 else "languages", judge_languages(names), misses=chosen.misses)
+            show(
+                " ".join(names) if len(names) == 1 else "languages", judge_languages(names), kept, misses=chosen.misses
+            )
     if "standing" in chosen.only:
-        show("standing", judge_standing(), misses=chosen.misses)
+        show("standing", judge_standing(), kept, misses=chosen.misses)
     if "corrections" in chosen.only:
-        settings = Settings()
-        show("corrections", judge_corrections(Embedders(settings), settings.embedding_model), misses=chosen.misses)
+        judged = judge_corrections(Embedders(settings), settings.embedding_model)
+        show("corrections", judged, kept, misses=chosen.misses)
+    if chosen.results:
+        kept.write(chosen.results)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Measures what a score means, and what a min_score keeps from a model: in small and large stores, by kind of request.
 
     python bench/scores.py FILE [FILE ...] [--each STORES] [--large MESSAGES] [--fit] [--json FILE] [--data-dir DIR]
+        [--results FOLDER]
 
 Each FILE is in LoCoMo's format, a list of chats with messages and questions, or the history of one person as
 bench/lives.py reads it; the hand-written conversations of
@@ -28,10 +29,12 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import made
+import runs
 from memorybase_client import Client
 from recalling import command, corpora, evidence
 from recalling.corpora import Conversation, Corpus, Question
 from recalling.loading import Loaded
+from runs import Run
 
 from memorybase import wiring
 from memorybase.core.keyword_index.analyzer import analyzer
@@ -179,8 +182,8 @@ def load_large(loaded: Loaded, found: Sequence[Corpus], messages: int) -> None:
 class Asking:
     """Asks the stores of a stack, and with its services in this process for what Evidence reads."""
 
-    def __init__(self, loaded: Loaded, found: Sequence[Corpus], services: Services | None) -> None:
-        self._loaded, self._services = loaded, services
+    def __init__(self, loaded: Loaded, found: Sequence[Corpus], services: Services | None, kept: Run) -> None:
+        self._loaded, self._services, self._kept = loaded, services, kept
         self._questions = [
             (corpus.name, chat.name, question)
             for corpus in found
@@ -200,6 +203,9 @@ class Asking:
         scored = Scored(answers, [(ids[str(hit.message_id)], hit.score) for hit in results])
         shown = None if self._services is None else evidence.shown(self._services, UUID(str(base_id)), text)
         self.asked.append(Asked(store.corpus, store.label, kind, store.conversation, scored, shown))
+        line = {"corpus": store.corpus, "conversation": store.conversation, "store": store.label, "category": kind}
+        line |= runs.asked(text, ours=kind in {SMALL_TALK, UNKNOWN_WORD}) | {"evidence": sorted(answers)}
+        self._kept.add(**line, **runs.found(*zip(*scored.results, strict=True)) if scored.results else runs.found([]))
 
     def ask_what_is_unknown(self, store: Store, conversation: Conversation, times: int = 1) -> None:
         """Requests that this store, a part of the conversation, does not answer."""
@@ -291,9 +297,13 @@ def right_by_score(name: str, answered: Sequence[Scored]) -> dict[str, Any]:
 
 
 def measure(
-    loaded: Loaded, found: Sequence[Corpus], chosen: argparse.Namespace, services: Services | None = None
+    loaded: Loaded,
+    found: Sequence[Corpus],
+    chosen: argparse.Namespace,
+    kept: Run,
+    services: Services | None = None,
 ) -> dict[str, Any]:
-    asking = Asking(loaded, found, services)
+    asking = Asking(loaded, found, services, kept)
     for corpus in found:
         for size in SIZES:
             ask_small_stores(asking, loaded, corpus, size, chosen.each)
@@ -331,12 +341,12 @@ def main() -> None:
     by_hand = Corpus("made by hand", [corpora.chat("made by hand", document) for document in made.by_hand()])
     found = [*command.corpora(chosen), by_hand]
 
-    def measured(client: Client, settings: Settings) -> dict[str, Any]:
+    def measured(client: Client, settings: Settings, kept: Run) -> dict[str, Any]:
         if not chosen.fit:
-            return measure(Loaded(client), found, chosen)
+            return measure(Loaded(client), found, chosen, kept)
         services = wiring.build(settings_in_use(settings.data_dir))
         try:
-            return measure(Loaded(client), found, chosen, services)
+            return measure(Loaded(client), found, chosen, kept, services)
         finally:
             wiring.close(services)
 

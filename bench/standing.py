@@ -1,6 +1,7 @@
 """Measures standing statements: what the finder finds and costs, and what they change in contexts.
 
     python bench/standing.py [FILE ...] [--budgets 1000 2000 4000] [--share 0.15] [--mode keyword] [--show]
+        [--results FOLDER]
 
 Each FILE is in LoCoMo's format or a list of chats with messages and questions. Generated
 conversations, with statements that the questions share no word with, are measured too. The benchmark starts its own
@@ -23,11 +24,13 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
+import runs
 from made import wishes
 from memorybase_client import Client
 from recalling import command, corpora
 from recalling.corpora import Conversation, Corpus
 from recalling.loading import Loaded
+from runs import Run
 
 from memorybase.core.messages import message_text
 from memorybase.features.standing_statements import finder
@@ -116,7 +119,7 @@ class Measured:
 
 
 def measure_contexts(
-    loaded: Loaded, corpus: Corpus, budget: int, share: float, mode: Mode
+    loaded: Loaded, corpus: Corpus, budget: int, share: float, mode: Mode, kept: Run
 ) -> dict[str, dict[str, Any]]:
     """The contexts of all questions, without standing statements and with them, one after the other."""
     measured = {"without": Measured(), "with": Measured()}
@@ -140,11 +143,14 @@ def measure_contexts(
                 stated = {loaded.own_id(conversation, use.message_id) for use in answer.report.standing}
                 ids |= {id_ for message_id in stated for id_ in repeated[message_id]}
                 each.brought[question.category].append(len(question.evidence & ids) / len(question.evidence))
+                line = corpus.line(conversation, question) | {"method": f"{label} standing statements"}
+                line |= {"budget": budget, "tokens": each.tokens[-1], "ms": round(each.took_ms[-1], 1)}
+                kept.add(**line, **runs.found(sorted(ids)))
     return {label: each.as_dict() for label, each in measured.items()}
 
 
 def measure(
-    client: Client, found: Sequence[Corpus], budgets: Sequence[int], share: float, mode: Mode
+    client: Client, found: Sequence[Corpus], budgets: Sequence[int], share: float, mode: Mode, kept: Run
 ) -> dict[str, Any]:
     loaded = Posted(client) if mode == "keyword" else Loaded(client)
     report: dict[str, Any] = {}
@@ -153,7 +159,7 @@ def measure(
             loaded.load(conversation)
         report[corpus.name] = {"sha256": corpus.sha256}
         for budget in budgets:
-            result = measure_contexts(loaded, corpus, budget, share, mode)
+            result = measure_contexts(loaded, corpus, budget, share, mode, kept)
             report[corpus.name][str(budget)] = result
             print(f"{corpus.name}, {budget} tokens, share {share}, {mode}: brought (any), without and with")
             for name, with_ in result["with"]["categories"].items():
@@ -184,9 +190,9 @@ def main() -> None:
         print(f"{name}: {figures}", flush=True)
     command.run(
         chosen,
-        lambda client, _: {
+        lambda client, _, kept: {
             "finder": findings,
-            "contexts": measure(client, found, chosen.budgets, chosen.share, chosen.mode),
+            "contexts": measure(client, found, chosen.budgets, chosen.share, chosen.mode, kept),
         },
     )
 

@@ -1,6 +1,6 @@
 """Measures the answers of the MCP tools: their tokens, and whether they have what answers the question.
 
-    python bench/tool_answers.py FILE ... [--json FILE] [--data-dir DIR]
+    python bench/tool_answers.py FILE ... [--json FILE] [--data-dir DIR] [--results FOLDER]
 
 Each FILE is in LoCoMo's format, a list of chats with messages and questions, or the history of one person. The
 benchmark starts its own embedded stack, loads each conversation as its own flow, and asks every question as a model
@@ -30,6 +30,7 @@ from memorybase_client.mcp.server import build_server
 from recalling import command
 from recalling.corpora import Conversation, Corpus, Question
 from recalling.loading import Loaded
+from runs import Run
 from token_counts import tokens_of
 
 from memorybase.core.conversation.view.token_counters import counter_named
@@ -75,7 +76,7 @@ async def ask(loaded: Loaded, conversation: Conversation, question: Question, se
     return {step: shown(loaded, conversation, question, some) for step, some in ((INDEX, read[:1]), (BOTH, read))}
 
 
-async def ask_all(loaded: Loaded, corpus: Corpus, key: str) -> dict[str, list[Shown]]:
+async def ask_all(loaded: Loaded, corpus: Corpus, key: str, kept: Run) -> dict[str, list[Shown]]:
     asked: dict[str, list[Shown]] = {INDEX: [], BOTH: []}
     async with AsyncClient(loaded.client.url, key) as client:
         for conversation in corpus.conversations:
@@ -83,6 +84,13 @@ async def ask_all(loaded: Loaded, corpus: Corpus, key: str) -> dict[str, list[Sh
                 for question in conversation.questions:
                     for step, each in (await ask(loaded, conversation, question, server)).items():
                         asked[step].append(each)
+                        kept.add(
+                            **corpus.line(conversation, question),
+                            method=step,
+                            tokens=each.tokens,
+                            shown=each.evidence,
+                            has_answer=each.answer,
+                        )
     return asked
 
 
@@ -99,7 +107,7 @@ def summary(asked: Sequence[Shown]) -> dict[str, float]:
     return figures | ({"answer": round(float(np.mean(answers)), 3)} if answers else {})
 
 
-def measure(client: Client, settings: Settings, found: Sequence[Corpus]) -> dict[str, Any]:
+def measure(client: Client, settings: Settings, found: Sequence[Corpus], kept: Run) -> dict[str, Any]:
     loaded = Loaded(client)
     for corpus in found:
         for conversation in corpus.conversations:
@@ -108,7 +116,7 @@ def measure(client: Client, settings: Settings, found: Sequence[Corpus]) -> dict
     report: dict[str, Any] = {}
     for corpus in found:
         report[corpus.name] = {"sha256": corpus.sha256}
-        for step, asked in asyncio.run(ask_all(loaded, corpus, key)).items():
+        for step, asked in asyncio.run(ask_all(loaded, corpus, key, kept)).items():
             report[corpus.name][step] = summary(asked)
             print(f"{corpus.name}, {step}: {json.dumps(report[corpus.name][step])}", flush=True)
     return report
@@ -117,7 +125,7 @@ def measure(client: Client, settings: Settings, found: Sequence[Corpus]) -> dict
 def main() -> None:
     chosen = command.parser(__doc__).parse_args()
     found = command.corpora(chosen)
-    command.run(chosen, lambda client, settings: measure(client, settings, found))
+    command.run(chosen, lambda client, settings, kept: measure(client, settings, found, kept))
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ def parser(description: str | None, *, files: str = "+") -> argparse.ArgumentPar
     arguments.add_argument("data", type=Path, nargs=files, help="data sets: files or folders, see bench/README.md")
     arguments.add_argument("--conversations", type=int, help="read only so many of each data set, the first ones")
     arguments.add_argument("--json", type=Path)
+    runs.add_option(arguments)
     arguments.add_argument("--data-dir", type=Path, help="keep the loaded data here")
     return arguments
 
@@ -38,18 +39,17 @@ def corpora(chosen: argparse.Namespace) -> list[Corpus]:
         raise SystemExit(f"error: {error}") from error
 
 
-def run(
-    chosen: argparse.Namespace, measure: Callable[[Client, Settings], dict[str, Any]], kept: Run | None = None
-) -> None:
-    """Start a stack, measure, and write the report where --json says, and what `kept` got where --results says."""
+def run(chosen: argparse.Namespace, measure: Callable[[Client, Settings, Run], dict[str, Any]]) -> None:
+    """Start a stack, measure, and write the report where --json says, and what the run got where --results says."""
+    kept = Run()
     with stack(chosen.data_dir) as (client, settings):
         report: dict[str, Any] = {"about": runs.about(settings, chosen.data)}
         try:
-            report |= measure(client, settings)
+            report |= measure(client, settings, kept)
         except MemorybaseError as error:
             raise SystemExit(f"error: {error}") from error
     if chosen.json:
         chosen.json.write_text(json.dumps(report, indent=2) + "\n")
-    if kept is not None and chosen.results:
+    if chosen.results:
         kept.report = report
         kept.write(chosen.results)

@@ -140,11 +140,13 @@ def test_scores_are_measured_on_a_history_and_the_evidence_is_fitted(api: Api, c
     found = [formats.read(file), Corpus("other", [corpora.history("other", "other", other, now)])]
     assert [(corpus.name, corpus.people) for corpus in found] == [("life-9", False), ("other", False)]
     chosen = argparse.Namespace(each=1, large=0)
-    report = scores.measure(Loaded(client), found, chosen, api.services)
+    kept = Run()
+    report = scores.measure(Loaded(client), found, chosen, kept, api.services)
+    assert {line["store"] for line in kept.lines} >= {"1 messages", "conversation"}
     assert report["evidence"]["weights"].keys() == set(evidence.NAMES)
     assert report["evidence"]["fitted"]["answered"] > report["evidence"]["fitted"]["not answered"]
     assert report["all"]["cuts"]
-    assert "evidence" not in scores.measure(Loaded(client), found, chosen)
+    assert "evidence" not in scores.measure(Loaded(client), found, chosen, Run())
 
 
 def test_what_is_fitted_is_what_a_search_reads(api: Api, client: Client, file: Path) -> None:
