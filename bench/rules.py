@@ -170,7 +170,7 @@ def correction_pairs() -> Iterator[tuple[str, str, bool, Sequence[str]]]:
         yield row.label.removeprefix(NONE).strip(), row.texts[0], row.is_positive, row.texts[1:]
     for name in LANGUAGES:
         for row in sections(RULES / f"{name}.txt").get("corrections", ()):
-            yield f"in {name}", row.texts[0], row.is_positive, row.texts[1:]
+            yield "in another language", row.texts[0], row.is_positive, row.texts[1:]
 
 
 def judge_corrections(embedders: Embedders, model: str) -> dict[str, Judged]:
@@ -193,7 +193,12 @@ def judge_corrections(embedders: Embedders, model: str) -> dict[str, Judged]:
 
 def show(title: str, found: Mapping[str, Judged], kept: Run, *, misses: bool) -> None:
     kept.report[title] = {
-        name: {"should": each.support, "wrong": len(each.wrong), "recall": round(each.recall, 3)}
+        name: {
+            "sentences": each.support,
+            "wrong": len(each.wrong),
+            "precision": round(each.precision, 4) if each.right or each.wrong else None,
+            "recall": round(each.recall, 4) if each.support else None,
+        }
         for name, each in found.items()
     }
     print(f"{title:22}{'should':>7}{'wrong':>7}{'precision':>11}{'recall':>8}")

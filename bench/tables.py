@@ -420,6 +420,48 @@ PEER_ROWS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 }
 
 
+# Rules
+
+RECOGNIZED = {
+    "time": "a question for a time",
+    "number": "for a number",
+    "side": "for what the other side said",
+    "first": "for the first of several events",
+    "last": "for the latest",
+    "order": "for an order in time",
+    "what": "for any value",
+    "past": "about the past, for a comparison, for advice: no later value corrects it",
+    "person": "for all that is known of the speaker",
+    "change": "a statement that tells a change",
+    "again": "that something holds again",
+    "no": "that denies",
+    "if": "that supposes",
+    "lasts": "of what lasts, of the speaker",
+}
+JUDGED = ("sentences", "wrong", "precision", "recall")
+
+
+def rules_of(part: str, head: str) -> Callable[[], str]:
+    """A row for each rule of the part, or kind of pair."""
+
+    def table() -> str:
+        judged = run("rules").report[part]
+        rows = [
+            (_rule(name, part), *(_judged_as(figures[each]) for each in JUDGED)) for name, figures in judged.items()
+        ]
+        return _table((head, *JUDGED), rows)
+
+    return table
+
+
+def _rule(name: str, part: str) -> str:
+    return name if part == "corrections" else f"`{name}`" + (f": {RECOGNIZED[name]}" if name in RECOGNIZED else "")
+
+
+def _judged_as(figure: float | None) -> str:
+    return "-" if figure is None else f"{figure:.2f}" if isinstance(figure, float) else str(figure)
+
+
 # Pages
 
 MADE: Mapping[str, Callable[[], str]] = {
@@ -453,6 +495,9 @@ MADE: Mapping[str, Callable[[], str]] = {
     "faults.lost": of_all_faults("lost"),
     "faults.doubled": of_all_faults("doubled"),
     "peers": peers,
+    "rules.corrections": rules_of("corrections", "pairs"),
+    "rules.languages": rules_of("languages", "rule"),
+    "rules.standing": rules_of("standing", "form"),
     "soak": soak,
 }
 
