@@ -32,6 +32,7 @@ def test_every_form_of_a_standing_statement_has_support(name: str) -> None:
 
 def test_the_pairs_of_the_corpus_are_valid() -> None:
     pairs = list(rules.correction_pairs())
-    assert {kind for kind, *_ in pairs} >= {f"in {name}" for name in LANGUAGES if name != "english"}
+    other = [name for name in LANGUAGES if name != "english"]
+    assert all("corrections" in rules.sections(rules.RULES / f"{name}.txt") for name in other)
     assert all(len(texts) >= 2 for *_, texts in pairs)
     assert {is_change for _, _, is_change, _ in pairs} == {True, False}
