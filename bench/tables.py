@@ -458,7 +458,7 @@ def _rule(name: str, part: str) -> str:
     return name if part == "corrections" else f"`{name}`" + (f": {RECOGNIZED[name]}" if name in RECOGNIZED else "")
 
 
-def _judged_as(figure: float | None) -> str:
+def _judged_as(figure: int | float | None) -> str:
     return "-" if figure is None else f"{figure:.2f}" if isinstance(figure, float) else str(figure)
 
 
