@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from harness.api import Api
@@ -14,6 +15,7 @@ from memorybase.core.queries import node_executions as queries
 
 SAID = [{"role": "user", "content": "q1", "id": "m1"}, {"role": "assistant", "content": "a1", "id": "m2"}]
 CONTEXT = [{"role": "user", "content": "to the node"}, {"role": "assistant", "content": "from the node"}]
+ODD_PARTS = [{"type": "text"}, {"name": "x"}, {"type": ["x"]}, {"type": "tool_result"}, None]
 EXECUTION = {"node_id": "llm", "status": "succeeded", "outputs": {"text": "from the node", "context": CONTEXT}}
 
 
@@ -94,6 +96,28 @@ def test_what_a_session_holds_can_go_to_a_model_unchanged(api: Api, alone: bool)
         assert {one["role"] for one in view["messages"]} <= {"user", "assistant"}
     for preset in ("window", "flowx_5", "flowx_6"):
         assert refusals(api.post("/context", asked | {"preset": preset})["messages"]) == []
+
+
+@each_row(
+    "odd",
+    [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": ODD_PARTS}]}],
+)
+def test_an_odd_message_fails_no_view_of_its_session(api: Api, odd: dict[str, Any]) -> None:
+    flow = api.flow(uuid4().hex)
+    use = {"type": "tool_use", "id": "c", "name": "look", "input": {}}
+    said = [{"role": "user", "content": "q"}, {"role": "assistant", "content": [use]}, odd, *SAID]
+    execution = EXECUTION | {"id": f"x of {flow}", "outputs": {"context": said}}
+    api.post(
+        f"/flows/{flow}/runs",
+        {"session_id": "s1", "run_id": "r", "messages": said, "node_executions": [execution]},
+        expect=201,
+    )
+    for output in ("openai", "langchain", "text"):
+        for fields in ({}, {"mode": "node", "node_id": "llm"}):
+            view = history(api, flow_id=flow, format=output, **fields)
+            assert [one.get("role", one.get("type")) for one in view["messages"]][2] == "tool"
+        asked = {"flow_id": flow, "session_id": "s1", "token_budget": 9_000, "config": {"format": output}}
+        assert api.post("/context", asked)["messages"] == history(api, flow_id=flow, format=output)["messages"]
 
 
 def test_an_unanswered_question_at_the_end_is_dropped_unless_it_is_wanted(api: Api) -> None:

@@ -220,6 +220,51 @@ def test_calls_and_results_in_the_parts_of_the_ai_sdk_become_messages(output: di
     assert seen.report.replaced_parts == 0
 
 
+@each_row(
+    ("inner", "expected"),
+    [
+        ({"type": "text"}, '{"type": "text"}'),
+        ({"type": "text", "text": None}, '{"type": "text", "text": null}'),
+        ({"type": "input_text", "text": ["a"]}, '{"type": "input_text", "text": ["a"]}'),
+        ({"name": "é"}, '{"name": "é"}'),
+        ({"text": "apples"}, "apples"),
+        ({"type": ["x"], "text": "apples"}, "apples"),
+        ({"type": {"x": 1}, "image_url": PNG}, f'{{"type": {{"x": 1}}, "image_url": "{PNG}"}}'),
+        ({"type": "tool_reference", "tool_name": "look"}, "[tool_reference]"),
+        ({"type": "image"}, "[image]"),
+        ({"type": "file", "file": []}, "[file]"),
+        ({"type": "tool_use", "id": "d", "name": "look", "input": {}}, "[tool_use: look]"),
+        ({"type": "tool_result", "tool_use_id": "d", "content": "apples"}, "apples"),
+        (
+            {"type": "tool_result", "content": [{"type": "tool-result", "output": [1]}, {"type": "text"}]},
+            '[1]\n{"type": "text"}',
+        ),
+        ({"type": "tool-result", "toolCallId": "d"}, ""),
+        (None, "null"),
+        (True, "true"),
+        ([["a"]], '[["a"]]'),
+        ("apples", "apples"),
+    ],
+)
+def test_whatever_is_in_a_result_is_read(inner: Any, expected: str) -> None:
+    use = {"type": "tool_use", "id": "c", "name": "look", "input": {}}
+    both = [inner, {"type": "text", "text": "pears"}]
+    for parts in ([inner], both):
+        for answer in (
+            {"type": "tool_result", "tool_use_id": "c", "content": parts},
+            {"type": "tool_result", "tool_use_id": "c", "content": {"type": "content", "value": parts}},
+            {"type": "tool-result", "toolCallId": "c", "output": {"type": "content", "value": parts}},
+        ):
+            for role in ("user", "tool"):
+                for output in ("openai", "langchain", "text"):
+                    seen = view(asked(), said(use), {"role": role, "content": [answer]}, said(), format=output)
+
+                    result = seen.messages[2]
+                    assert result["tool_call_id"] == "c"
+                    assert result["content"] == (expected if parts is not both else f"{expected}\npears")
+                    assert output == "langchain" or refusals(seen.messages) == []
+
+
 def test_a_tool_of_an_ai_sdk_page_is_its_call_and_its_result() -> None:
     shelf = {"toolCallId": "c", "input": {"shelf": 1}}
     done = {"type": "tool-look", "state": "output-available", "output": {"fruit": "apples"}, **shelf}

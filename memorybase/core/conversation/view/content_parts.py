@@ -90,7 +90,7 @@ class _Reading:
             name=None,
             files=(),
         )
-        (read,), lost = accepted(result)
+        (read,), lost = accepted(result)  # one record: `_parts` leaves no result in it
         self.results.append(read)
         self.lost += lost
 
@@ -106,8 +106,8 @@ def _result_of(part: Part) -> str | list[Any]:
     names = ("content", "output", "result", "errorText")
     found = next((part[name] for name in names if part.get(name) is not None), "")
     if isinstance(found, Mapping) and found.keys() == {"type", "value"}:
-        found = found["value"]
-        if isinstance(found, list) and part["output"]["type"] == "content":
+        kind, found = found["type"], found["value"]
+        if isinstance(found, list) and kind == "content":
             return found
     if isinstance(found, str) or (isinstance(found, list) and part.get("type") == "tool_result"):
         return found
@@ -115,7 +115,19 @@ def _result_of(part: Part) -> str | list[Any]:
 
 
 def _parts(content: Sequence[Any]) -> list[Part]:
-    return [part if isinstance(part, dict) else text_part(str(part)) for part in content]
+    """A result's parts, which no capture checks: a result in it becomes its own parts, and what is no part its JSON."""
+    parts: list[Part] = []
+    for part in content:
+        kind = part.get("type") if isinstance(part, dict) else None
+        if isinstance(kind, str) and kind in _RESULTS:
+            inner = _result_of(part)
+            parts += _parts(inner) if isinstance(inner, list) else [text_part(inner)]
+        elif isinstance(kind, str) and (kind not in _TEXTS | {"text"} or isinstance(part.get("text"), str)):
+            parts.append(part)
+        else:
+            text = part.get("text") if isinstance(part, dict) else part
+            parts.append(text_part(text if isinstance(text, str) else json.dumps(part, ensure_ascii=False)))
+    return parts
 
 
 def _may_have(role: str, part: Part) -> bool:
