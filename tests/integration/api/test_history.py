@@ -11,17 +11,30 @@ from harness.rows import each_row
 from harness.what_models_take import refusals
 
 from memorybase.core import errors
+from memorybase.core.messages import MAX_DEPTH
 from memorybase.core.queries import node_executions as queries
 
 SAID = [{"role": "user", "content": "q1", "id": "m1"}, {"role": "assistant", "content": "a1", "id": "m2"}]
 CONTEXT = [{"role": "user", "content": "to the node"}, {"role": "assistant", "content": "from the node"}]
 ODD_PARTS = [{"type": "text"}, {"name": "x"}, {"type": ["x"]}, {"type": "tool_result"}, None]
+ODD_ARGUMENTS = [
+    '{"q": "\\ud83d"}',
+    '{"q": 1e999}',
+    '{"q": NaN}',
+    "[" * 900 + "]" * 900,
+    *(f'{{"q": {"[" * levels}1{"]" * levels}}}' for levels in (MAX_DEPTH - 5, MAX_DEPTH - 4)),
+]
 EXECUTION = {"node_id": "llm", "status": "succeeded", "outputs": {"text": "from the node", "context": CONTEXT}}
 
 
 def capture(api: Api, run: str, *, expect: int = 201, **fields: Any) -> Any:
     body = {"session_id": "s1", "run_id": run, "messages": SAID} | fields
     return api.post("/flows/support/runs", body, expect=expect)
+
+
+def called(arguments: str) -> dict[str, Any]:
+    """A call whose id is its arguments."""
+    return {"id": arguments, "type": "function", "function": {"name": "look", "arguments": arguments}}
 
 
 def history(api: Api, *, expect: int = 200, **fields: Any) -> Any:
@@ -100,12 +113,20 @@ def test_what_a_session_holds_can_go_to_a_model_unchanged(api: Api, alone: bool)
 
 @each_row(
     "odd",
-    [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": ODD_PARTS}]}],
+    [
+        [
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "look", "input": {}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": ODD_PARTS}]},
+        ],
+        [
+            {"role": "assistant", "content": None, "tool_calls": [called(each) for each in ODD_ARGUMENTS]},
+            *({"role": "tool", "tool_call_id": each, "content": "r"} for each in ODD_ARGUMENTS),
+        ],
+    ],
 )
-def test_an_odd_message_fails_no_view_of_its_session(api: Api, odd: dict[str, Any]) -> None:
+def test_an_odd_message_fails_no_view_of_its_session_and_no_export(api: Api, odd: list[dict[str, Any]]) -> None:
     flow = api.flow(uuid4().hex)
-    use = {"type": "tool_use", "id": "c", "name": "look", "input": {}}
-    said = [{"role": "user", "content": "q"}, {"role": "assistant", "content": [use]}, odd, *SAID]
+    said = [{"role": "user", "content": "q"}, *odd, *SAID]
     execution = EXECUTION | {"id": f"x of {flow}", "outputs": {"context": said}}
     api.post(
         f"/flows/{flow}/runs",
@@ -113,11 +134,14 @@ def test_an_odd_message_fails_no_view_of_its_session(api: Api, odd: dict[str, An
         expect=201,
     )
     for output in ("openai", "langchain", "text"):
-        for fields in ({}, {"mode": "node", "node_id": "llm"}):
-            view = history(api, flow_id=flow, format=output, **fields)
-            assert [one.get("role", one.get("type")) for one in view["messages"]][2] == "tool"
-        asked = {"flow_id": flow, "session_id": "s1", "token_budget": 9_000, "config": {"format": output}}
-        assert api.post("/context", asked)["messages"] == history(api, flow_id=flow, format=output)["messages"]
+        asked = {"flow_id": flow, "format": output}
+        shown = history(api, **asked, run_id=f"r of {output}", node_id="llm")["messages"]
+        assert [one.get("role", one.get("type")) for one in shown].count("tool") == len(odd) - 1
+        assert len(history(api, **asked, mode="node", node_id="llm")["messages"]) == len(shown)
+        budget = {"session_id": "s1", "token_budget": 9_000, "config": {"format": output}}
+        assert api.post("/context", {"flow_id": flow, **budget})["messages"] == shown
+    lines = api.call("GET", "/export", params={"flow_id": flow}).content
+    api.of_new_user().call("POST", "/import", content=lines)
 
 
 def test_an_unanswered_question_at_the_end_is_dropped_unless_it_is_wanted(api: Api) -> None:

@@ -15,6 +15,7 @@ from langchain_core.messages import AIMessage, convert_to_messages
 from memorybase.core.conversation import Prefixes, Record
 from memorybase.core.conversation.session_memory.pairs import memory_use_summary, pairs_of, session_text
 from memorybase.core.conversation.view.rendering import align, history_text, message_ids, to_langchain, to_openai
+from memorybase.core.messages import MAX_DEPTH
 
 H_A = Prefixes("H", "A")
 IMAGE = {"type": "image_url", "image_url": {"url": "https://x.org/1.png"}}
@@ -78,10 +79,28 @@ def test_messages_render_in_both_shapes() -> None:
         "tool_calls": [{"name": "search", "args": {"q": 1}, "id": "t1", "type": "tool_call"}],
     }
     assert to_langchain(result) == {"type": "tool", "content": "T1", "id": "T1", "tool_call_id": "t1", "name": "search"}
-    broken = replace(call, tool_calls=[{"id": "t1", "function": {"name": "f", "arguments": "{not json"}}])
-    assert to_langchain(broken)["tool_calls"][0]["args"] == {"_raw": "{not json"}
     assert Record.from_openai({**to_openai(call), "role": "developer"}, id="1", seq=1).role == "system"
     assert to_openai(Record.from_openai(to_openai(call), id="A1", seq=1)) == to_openai(call)
+
+
+@each_row(
+    "arguments",
+    [
+        "{not json",
+        "[1]",
+        '{"q": "\\ud83d"}',
+        '{"\\u0000": 1}',
+        '{"q": 1e999}',
+        '{"q": NaN}',
+        '{"q": %s}' % ("9" * 5_000),
+        "[" * 30_000,
+        '{"q": %s}' % ("[" * (MAX_DEPTH - 4) + "1" + "]" * (MAX_DEPTH - 4)),
+    ],
+)
+def test_arguments_that_are_no_object_or_cannot_be_stored_stay_text_for_langchain(arguments: str) -> None:
+    calling = replace(record("A1[t1]", 1), tool_calls=[{"id": "t1", "function": {"name": "f", "arguments": arguments}}])
+
+    assert to_langchain(calling)["tool_calls"][0]["args"] == {"_raw": arguments}
 
 
 @each_row(

@@ -31,6 +31,8 @@ from memorybase.core.conversation.view.records import (
 )
 from memorybase.core.conversation.view.tokens import IMAGE_TYPES
 from memorybase.core.conversation.view.turns import Exchange, Paired, drop_unpaired_tool_messages, exchanges_of
+from memorybase.core.errors import InvalidRequest
+from memorybase.core.messages import check_json
 
 MOVED = "in the next message"
 INDENT = "  "
@@ -238,7 +240,9 @@ def _langchain_call(call: Any) -> dict[str, Any]:
     name, arguments = call_parts(call)
     try:
         args = json.loads(arguments)
-    except ValueError:
+        # So far a text, they may hold what cannot be stored; nested as in a memory use, which an import must take.
+        check_json([{"tool_calls": [{"args": args}]}], "args")
+    except (ValueError, RecursionError, InvalidRequest):
         args = None
     # LangChain accepts only an object; keep anything else that a model wrote under _raw.
     return {
