@@ -99,6 +99,6 @@ def _object(body: bytes) -> Mapping[str, Any]:
         return {}
     try:
         found = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

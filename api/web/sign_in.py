@@ -116,7 +116,7 @@ def _begun(request: Request) -> tuple[provider_sign_in.Begun, str]:
     try:
         state, nonce, verifier, next_path = json.loads(urlsafe_b64decode(request.cookies.get(BEGUN_COOKIE, "")))
         return provider_sign_in.Begun(str(state), str(nonce), str(verifier)), str(next_path)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return provider_sign_in.Begun.new(), ""
 
 

@@ -173,7 +173,7 @@ def _vectors_in(content: bytes, count: int) -> tuple[NDArray[np.float32], int | 
         vectors = np.array([by_index[index] for index in range(count)], dtype=np.float32)
         if vectors.ndim != 2:
             raise _Failed("sent vectors of several dimensions")
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise _Failed("sent an answer that has no vector for each text") from None
     usage = answer.get("usage") or {}
     tokens = usage.get("total_tokens", usage.get("prompt_tokens")) if isinstance(usage, dict) else None

@@ -156,7 +156,7 @@ class AddMemory(_Node):
             return []
         try:
             read = json.loads(render(self.files, variables, field="files"))
-        except ValueError:
+        except (ValueError, RecursionError):
             raise InvalidRequest("files must render to JSON", field="files") from None
         found = read.get("files") if isinstance(read, Mapping) else read
         if not isinstance(found, list):

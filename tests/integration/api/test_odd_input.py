@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import pytest
 from harness.api import Api, open_api
+from harness.rows import each_row
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -359,9 +360,10 @@ def test_odd_numbers_are_accepted_or_refused_with_the_field(sqlite: Api, subtest
                 assert answer.status_code != 422 or answer.json()["error"]["field"], said
 
 
-def test_a_number_that_python_cannot_parse_is_400(sqlite: Api) -> None:
+@each_row("value", [b"1" * 10_000, b"[" * 10_000])
+def test_json_that_python_cannot_parse_is_400(sqlite: Api, value: bytes) -> None:
     headers = {"Authorization": f"Bearer {sqlite.secret}", "Content-Type": "application/json"}
-    body = b'{"name": ' + b"1" * 10_000 + b"}"
+    body = b'{"name": ' + value + b"}"
     assert sqlite.client.post("/v1/flows", headers=headers, content=body).status_code == 400
 
 

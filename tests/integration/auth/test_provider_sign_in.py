@@ -217,7 +217,7 @@ def test_without_a_client_nobody_signs_in_with_a_provider(api_settings: Settings
 
 def test_a_browser_that_began_no_sign_in_gets_the_form_again(api: Api) -> None:
     with mounted(api):
-        for cookie in ("", "made-up", base64.urlsafe_b64encode(b"7").decode()):
+        for cookie in ("", "made-up", *(base64.urlsafe_b64encode(each).decode() for each in (b"7", b"[" * 3_000))):
             answer = api.client.get(
                 "/ui/sign-in/callback?code=x&state=x", headers={"Cookie": f"memorybase_sign_in={cookie}"}
             )

@@ -189,6 +189,7 @@ def test_an_endpoint_that_refuses_every_text_is_an_outage(endpoint: EmbeddingEnd
         (lambda _: {"object": "list"}, "no vector for each text"),
         (lambda answer: [answer], "no vector for each text"),
         (lambda _: b"<html>the proxy is tired</html>", "no vector for each text"),
+        (lambda _: b"[" * 10_000, "no vector for each text"),
         (lambda answer: answer | {"data": [row | {"embedding": "?"} for row in answer["data"]]}, "no vector"),
     ],
 )

@@ -20,6 +20,17 @@ class Clock:
         return self.now
 
 
+def answering(answer: httpx.Response, clock: Clock) -> ChatEndpoint:
+    return ChatEndpoint(
+        url="http://model.test/v1",
+        key=None,
+        model="m",
+        timeout_seconds=5,
+        clock=clock,
+        transport=httpx.MockTransport(lambda _: answer),
+    )
+
+
 @each_row("status", [429, 503])
 @each_row(
     ("asked", "seconds"),
@@ -35,14 +46,7 @@ def test_the_pause_that_an_endpoint_asks_for_is_known_and_bounded(
     status: int, asked: dict[str, str], seconds: float
 ) -> None:
     clock = Clock()
-    endpoint = ChatEndpoint(
-        url="http://model.test/v1",
-        key=None,
-        model="m",
-        timeout_seconds=5,
-        clock=clock,
-        transport=httpx.MockTransport(lambda _: httpx.Response(status, headers=asked)),
-    )
+    endpoint = answering(httpx.Response(status, headers=asked), clock)
     assert endpoint.seconds_to_wait() == 0.0
     with pytest.raises(EndpointUnavailable) as failed:
         endpoint.complete([], max_tokens=1)
@@ -50,3 +54,9 @@ def test_the_pause_that_an_endpoint_asks_for_is_known_and_bounded(
     assert endpoint.seconds_to_wait() == seconds
     clock.now += seconds
     assert endpoint.seconds_to_wait() == 0.0
+
+
+@each_row("content", [b"<html>the proxy is tired</html>", b"[]", b'{"choices": []}', b"[" * 10_000])
+def test_a_malformed_answer_is_an_outage(content: bytes) -> None:
+    with pytest.raises(EndpointUnavailable, match="not a chat completion"):
+        answering(httpx.Response(200, content=content), Clock()).complete([], max_tokens=1)

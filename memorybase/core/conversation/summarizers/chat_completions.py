@@ -146,7 +146,7 @@ def _completion(content: bytes) -> Completion:
             _count(usage.get("completion_tokens")),
             is_complete=choice.get("finish_reason") != "length",
         )
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise EndpointUnavailable("sent an answer that is not a chat completion") from None
 
 

@@ -804,7 +804,8 @@ def test_add_memory_renders_its_fields(world: World) -> None:
         with pytest.raises(InvalidRequest):
             AddMemory(**fields | wrong)
     files = {"content": "x", "enable_files": True}
-    for broken in ({"content": ""}, {"content": "{{ nope }}"}, files | {"files": "{"}, files | {"files": "1"}):
+    of_files = [files | {"files": each} for each in ("{", "1", "[" * 3_000)]
+    for broken in ({"content": ""}, {"content": "{{ nope }}"}, *of_files):
         with pytest.raises(InvalidRequest):
             AddMemory(**fields | {"role": "user"} | broken).run(VARIABLES)
 
