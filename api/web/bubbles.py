@@ -15,6 +15,7 @@ from memorybase.core.conversation.view.records import call_parts
 from memorybase.core.read_models.branches import Branch
 from memorybase.core.read_models.sessions import MessageView
 from memorybase.core.read_models.transcript import Holding
+from memorybase.core.validation import why_unstorable
 
 SHOWN_CHARS = 1_500  # of a text; the rest is folded
 NAME_CHARS = 200
@@ -205,6 +206,7 @@ def _short(text: str) -> str:
 
 def _pretty(arguments: str) -> str:
     try:
-        return json.dumps(json.loads(arguments), indent=2, ensure_ascii=False)
+        indented = json.dumps(json.loads(arguments), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
         return arguments
+    return indented if why_unstorable(indented) is None else arguments  # half an emoji: no page can hold it

@@ -489,7 +489,12 @@ def test_a_cursor_that_is_none_is_refused(api: Api, subtests: pytest.Subtests) -
 def test_odd_values_in_addresses_and_forms_are_refused_or_shown(api: Api, subtests: pytest.Subtests) -> None:
     browser = Browser(api)
     api.capture("hello")
+    odd = {"id": "c", "function": {"name": "look", "arguments": '{"q": "\\ud83d"}'}}
+    said = [{"role": "user", "content": "q"}, {"role": "assistant", "content": None, "tool_calls": [odd]}]
+    api.post("/flows/support/runs", {"session_id": "odd", "run_id": "odd", "messages": said}, expect=201)
     statuses = {
+        "/session?flow=support&id=odd": 200,
+        "/run?flow=support&id=odd": 200,
         "/session?flow=support&id=%00": 422,
         "/conversations?q=%00": 422,
         "/jobs?cause=%00": 422,

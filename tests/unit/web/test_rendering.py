@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from harness.rows import each_row
+
+from api.web.bubbles import tool_calls
 from api.web.rendering import zoned
 
 
@@ -11,3 +14,17 @@ def test_times_of_utc_in_a_text_are_for_the_script_and_the_rest_is_escaped() -> 
         "5 of 5 are used by &lt;b&gt;; new messages are refused until "
         '<time data-exact datetime="2026-11-30T00:00:00Z" title="2026-11-30 00:00:00 UTC">30 Nov 00:00</time>.'
     )
+
+
+@each_row(
+    "arguments, shown",
+    [
+        ('{"q": "\\u00e9"}', '{\n  "q": "é"\n}'),
+        ('{"q": "\\ud83d"}', '{"q": "\\ud83d"}'),
+        ("{not json", "{not json"),
+        ("[" * 30_000, "[" * 30_000),
+    ],
+)
+def test_the_arguments_of_a_call_are_indented_unless_a_page_cannot_hold_them(arguments: str, shown: str) -> None:
+    (call,) = tool_calls([{"id": "c", "function": {"name": "look", "arguments": arguments}}])
+    assert call.arguments == shown
