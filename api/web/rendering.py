@@ -181,7 +181,10 @@ def zoned(text: str) -> str:
     """A text of the API, whose times of UTC the script writes in the reader's zone."""
 
     def written(found: re.Match[str]) -> str:
-        return minute(datetime.fromisoformat(f"{found[1]}+00:00"))
+        try:
+            return minute(datetime.fromisoformat(f"{found[1]}+00:00"))
+        except ValueError:  # a name may have a date that never was
+            return found[0]
 
     return Markup(_UTC.sub(written, str(escape(text))))  # noqa: S704 - escaped
 

@@ -16,6 +16,11 @@ def test_times_of_utc_in_a_text_are_for_the_script_and_the_rest_is_escaped() -> 
     )
 
 
+@each_row("time", ["2026-02-30 10:00", "2026-13-01 10:00", "0000-01-01 10:00", "2026-11-30 24:61"])
+def test_what_only_looks_like_a_time_stays(time: str) -> None:
+    assert zoned(f"Log {time} UTC & others") == f"Log {time} UTC &amp; others"
+
+
 @each_row(
     "arguments, shown",
     [
