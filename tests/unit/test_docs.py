@@ -17,8 +17,10 @@ from harness.postgres import DEPLOYED
 
 from api import failures
 from api.locations import PREFIX
+from api.web.views import run
 from memorybase import cli, features
 from memorybase.core import models, redis_locks
+from memorybase.core.conversation.memory_use.record import EDITED_SINCE
 from memorybase.core.errors import MemorybaseError
 from memorybase.core.operations.sweeper import steps_of
 from memorybase.core.settings import ENVIRONMENT_PREFIX, Settings, embedded
@@ -251,6 +253,17 @@ def test_the_documented_routes_are_those_of_the_api() -> None:
     missing, gone = sorted(set(ROUTES) - documented), sorted(documented - set(ROUTES))
     assert not missing, f"add rows for these routes to docs/reference/api.md: {missing}"
     assert not gone, f"docs/reference/api.md names routes that the API does not have: {gone}"
+
+
+def test_the_page_of_a_run_has_words_for_each_documented_flag_and_reason() -> None:
+    page = (DOCS / "explanation/conversation-memory.md").read_text(encoding="utf-8").splitlines()
+
+    def documented(begin: str) -> set[str]:
+        (row,) = (line for line in page if line.startswith(begin))
+        return set(re.findall(r"`(\w+)`", row.removeprefix(begin)))
+
+    assert run.FLAGS.keys() == documented("| `flags` |") | {EDITED_SINCE}
+    assert run.REASONS.keys() == documented("| `kept`, `removed` |")
 
 
 # Tables
