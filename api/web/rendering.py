@@ -133,6 +133,15 @@ def duration(seconds: float | None) -> str:
     return plural(int(seconds // 86_400), "day")
 
 
+def _iso(utc: datetime, timespec: str = "seconds") -> str:
+    """A time of UTC for the script; %Y writes year 1 without zeros, which no browser reads."""
+    return f"{utc.replace(tzinfo=None).isoformat(timespec=timespec)}Z"
+
+
+def _titled(utc: datetime) -> str:
+    return f"{utc.replace(tzinfo=None).isoformat(' ', 'seconds')} UTC"
+
+
 def when(time: datetime | None, never: str = "never") -> str:
     """A <time>: the script writes it in the reader's zone and keeps "2 min ago" right."""
     if time is None:
@@ -146,9 +155,7 @@ def when(time: datetime | None, never: str = "never") -> str:
         if abs(seconds) < 1
         else f"{utc.day} {utc:%b %H:%M}"
     )
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(
-        f"{utc:%Y-%m-%dT%H:%M:%S.%fZ}", f"{utc:%Y-%m-%d %H:%M:%S} UTC", text
-    )
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(_iso(utc, "microseconds"), _titled(utc), text)
 
 
 def came_late(written_at: datetime, captured_at: datetime) -> bool:
@@ -164,16 +171,14 @@ def score(value: float) -> str:
 def clock(time: datetime) -> str:
     """The time of day; the script writes it in the reader's zone."""
     utc = time.astimezone(UTC)
-    return Markup('<time data-clock datetime="{}" title="{}">{}</time>').format(
-        f"{utc:%Y-%m-%dT%H:%M:%SZ}", f"{utc:%Y-%m-%d %H:%M:%S} UTC", f"{utc:%H:%M}"
-    )
+    return Markup('<time data-clock datetime="{}" title="{}">{}</time>').format(_iso(utc), _titled(utc), f"{utc:%H:%M}")
 
 
 def minute(time: datetime) -> str:
     """A date and the time of day; the script writes them in the reader's zone."""
     utc = time.astimezone(UTC)
     return Markup('<time data-exact datetime="{}" title="{}">{}</time>').format(
-        f"{utc:%Y-%m-%dT%H:%M:%SZ}", f"{utc:%Y-%m-%d %H:%M:%S} UTC", f"{utc.day} {utc:%b %H:%M}"
+        _iso(utc), _titled(utc), f"{utc.day} {utc:%b %H:%M}"
     )
 
 
@@ -192,9 +197,7 @@ def zoned(text: str) -> str:
 def day(time: datetime) -> str:
     """A date; the script writes it in the reader's zone."""
     utc = time.astimezone(UTC)
-    return Markup('<time data-day datetime="{}">{}</time>').format(
-        f"{utc:%Y-%m-%dT%H:%M:%SZ}", f"{utc.day} {utc:%b %Y}"
-    )
+    return Markup('<time data-day datetime="{}">{}</time>').format(_iso(utc), f"{utc.day} {utc:%b %Y}")
 
 
 def marked(text: str, found: str) -> str:

@@ -58,7 +58,7 @@ class AddedLines:
         return shown
 
     def _record(self, lines: Sequence[ContextLine], zone: tzinfo) -> Record:
-        written = [f"- {line.text} [said {time_zones.local(line.said_at, zone):%Y-%m-%d}]" for line in lines]
+        written = [f"- {line.text} [said {time_zones.local(line.said_at, zone).date()}]" for line in lines]
         sources = dict.fromkeys(str(id_) for line in lines for id_ in line.message_ids)
         return Record(
             id=self.source.kind,

@@ -76,7 +76,7 @@ class Memory:
         after = f" {CUT}" if text[last.end :].strip() else ""
         shown = before + f" {CUT} ".join(passage.of(text) for passage in self.passages) + after
         note = f" ({self.turn.note})" if self.turn.note else ""
-        return f"- [{self.turn.sent_at:%Y-%m-%d}] {self.turn.who}: " + "\n  ".join(shown.splitlines()) + note
+        return f"- [{self.turn.sent_at.date()}] {self.turn.who}: " + "\n  ".join(shown.splitlines()) + note
 
     def with_passage(self, passage: Passage) -> Memory:
         """The memory with one more passage; adjacent passages become one."""

@@ -106,4 +106,4 @@ class Profile(Packable):
 
 def _line(item: ProfileItem) -> str:
     times = f" ({item.times} times)" if item.times > 1 else ""
-    return f"- [{item.said_at:%Y-%m-%d}] {item.text}{times}"
+    return f"- [{item.said_at.date()}] {item.text}{times}"

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from harness.rows import each_row
 from harness.world import World
 
 from memorybase.core import errors
+from memorybase.core.conversation import ESTIMATE
 from memorybase.core.conversation.context import ContextRequest, RecallOptions, build_context
+from memorybase.core.conversation.context_lines import AddedLines, ContextLine
+from memorybase.core.extension import ContextSource
 from memorybase.core.search import search
 from memorybase.core.search.request import SearchRequest
 from memorybase.core.sessions import flows
+from memorybase.features.standing_statements.context_profile import _line
+from memorybase.features.standing_statements.profile import ProfileItem
 
 TOKYO, ANGELES = "Asia/Tokyo", "America/Los_Angeles"
 RECALL = RecallOptions(scope="flow", mode="keyword", min_score=0)
@@ -58,12 +65,26 @@ def test_a_context_shows_days_of_the_zone(world: World, of_flow: str | None, of_
 
 
 @each_row(
-    ("said_at", "zone", "day"), [("0001-01-01", ANGELES, "1-01-01"), ("9999-12-31T23:59:59", TOKYO, "9999-12-31")]
+    ("said_at", "zone", "day"), [("0001-01-01", ANGELES, "0001-01-01"), ("9999-12-31T23:59:59", TOKYO, "9999-12-31")]
 )
 def test_a_day_that_no_calendar_of_the_zone_has_is_that_of_utc(world: World, said_at: str, zone: str, day: str) -> None:
     said: Any = {"role": "user", "content": "The kettle has no date.", "timestamp": said_at}
     world.say("undated", said, {"role": "user", "content": "It hums.", "timestamp": said_at})
-    assert f"{day}] user: The kettle has no date." in recalled(world, time_zone=zone)
+    assert f"- [{day}] user: The kettle has no date." in recalled(world, time_zone=zone)
+
+
+def test_the_lines_of_features_write_year_1_with_four_digits() -> None:
+    said_at, message_id = datetime(1, 1, 1, tzinfo=UTC), uuid4()
+    source = ContextSource("facts", "fact", "Facts:", lambda *_: ())
+    line = ContextLine(text="Red.", said_at=said_at, score=1.0, message_ids=[message_id], reported=None)
+    item = ProfileItem(
+        text="Red.", kind="pinned", times=1, message_id=message_id, session_id="s", said_at=said_at, sources=[]
+    )
+
+    shown = AddedLines(source, [line]).within(ESTIMATE, 500).record
+    assert shown is not None
+    assert shown.text == "Facts:\n- Red. [said 0001-01-01]"
+    assert _line(item) == "- [0001-01-01] Red."
 
 
 def test_a_stretch_in_a_query_has_days_of_the_zone(world: World) -> None:
