@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -64,15 +64,15 @@ async def part(visit: Visitor) -> Response:
 @router.post("/jobs/dead-letters")
 async def act(
     visit: Visitor,
-    action: Annotated[str, Form()],
-    memory: Annotated[str, Form()] = "",
+    action: Annotated[Literal["retry", "discard", "discard-now"], Form()],
+    memory: Annotated[UUID | None, Form()] = None,
     cause: Annotated[str, Form()] = "",
     alike: Annotated[list[UUID] | None, Form()] = None,
 ) -> Response:
     """Retry, ask before discarding, or discard: those of a cause, or those alike to the chosen ones."""
     chosen = alike or []
-    wanted = DeadLetterFilter(memory_base_id=_uuid(memory), cause=cause or None, alike=chosen)
-    values: dict[str, Any] = {"memory": memory, "cause": cause, "alike": chosen, "causes": CAUSES}
+    wanted = DeadLetterFilter(memory_base_id=memory, cause=cause or None, alike=chosen)
+    values: dict[str, Any] = {"memory": memory or "", "cause": cause, "alike": chosen, "causes": CAUSES}
     if action == "discard":
         found = await visit.read(groups.group_dead_letters, wanted)
         return _answer(visit, "jobs_discard.html", messages=found.messages, **values)
@@ -123,11 +123,11 @@ async def cancel(
 
 
 @router.post("/jobs/retry")
-async def retry(visit: Visitor, memory: Annotated[str, Form()] = "") -> Response:
+async def retry(visit: Visitor, memory: Annotated[UUID | None, Form()] = None) -> Response:
     """Run the jobs now that wait after an outage; the next ones follow by themselves."""
-    wanted = JobFilter(memory_base_id=_uuid(memory))
+    wanted = JobFilter(memory_base_id=memory)
     done = await visit.write(job_actions.act_on_jobs, JobAction.RETRY, wanted)
-    return _answer(visit, "jobs_retried.html", done=done, memory=memory)
+    return _answer(visit, "jobs_retried.html", done=done, memory=memory or "")
 
 
 def _answer(visit: Visit, template: str, **values: Any) -> Response:
@@ -216,6 +216,7 @@ async def _listed(visit: Visit, wanted: JobFilter, page: PageRequest | None) -> 
 
 
 def _uuid(value: str) -> UUID | None:
+    """For what is only shown: an action would take everything instead."""
     try:
         return UUID(value)
     except ValueError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -54,7 +54,7 @@ async def _given(
     threshold: Annotated[int, Form()] = THRESHOLD,
     capture: Annotated[Capture, Form()] = Capture.ALL,
     on: Annotated[bool, Form()] = False,
-    start: Annotated[str, Form()] = "all",
+    start: Annotated[Literal["all", "now"], Form()] = "all",
     vector_store: Annotated[VectorStoreName | None, Form()] = None,
 ) -> dict[str, Any]:
     """What the form of a new memory was filled in with."""
@@ -79,7 +79,7 @@ async def create(visit: Visitor, given: Annotated[dict[str, Any], Depends(_given
             threshold=given["threshold"],
             capture=given["capture"],
             auto_capture=given["on"],
-            start="all" if given["start"] == "all" else "now",
+            start=given["start"],
             vector_store=given["vector_store"],
         )
         base_id = await visit.write(manage.create_memory_base, new)

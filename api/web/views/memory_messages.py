@@ -17,6 +17,7 @@ from api.web.views import message_actions
 from api.web.views.memory_frame import memory_page
 from api.web.views.message_actions import DONE, Chosen, Reason
 from api.web.visits import Visit, Visitor
+from memorybase.core import errors
 from memorybase.core.database.paging import PageRequest
 from memorybase.core.messages import ROLES, is_dialogue, message_text
 from memorybase.core.queries.coverage import SearchState
@@ -31,6 +32,7 @@ router = APIRouter(include_in_schema=False)
 
 PAGE = 50
 STEP = 100  # messages of one request of an action on all that match
+FIND_LENGTH = 128
 STATES = {"": "All", "pinned": "Pinned", "muted": "Muted", "failed": "Not searchable", "deleted": "Recently deleted"}
 
 
@@ -56,10 +58,24 @@ class Wanted:
     def of(cls, given: Any) -> Wanted:
         speaker, state = str(given.get("speaker", "")), str(given.get("state", ""))
         return cls(
-            str(given.get("q", "")).strip()[:128],
+            str(given.get("q", "")).strip()[:FIND_LENGTH],
             speaker if speaker in ROLES else "",
             state if state in STATES else "",
         )
+
+    @classmethod
+    def of_action(cls, given: Any) -> Wanted:
+        """For an action on all that match. Raises InvalidRequest for what `of` leaves out, which would match more."""
+        for name, allowed in (("speaker", ROLES), ("state", get_args(MessageState))):
+            if (value := str(given.get(name, ""))) and value not in allowed:
+                raise errors.InvalidRequest(
+                    f"{name} must be one of {', '.join(allowed)}", field=name, value=value[:100], limit=list(allowed)
+                )
+        if (length := len(str(given.get("q", "")).strip())) > FIND_LENGTH:
+            raise errors.InvalidRequest(
+                f"q must have at most {FIND_LENGTH} characters", field="q", value=length, limit=FIND_LENGTH
+            )
+        return cls.of(given)
 
     @property
     def is_set(self) -> bool:
@@ -152,10 +168,10 @@ async def act_here(
     reason: Reason = "",
 ) -> Response:
     """An action on the chosen messages, or on every one that matches: then in steps that follow one another."""
-    wanted = Wanted.of(await visit.request.form())
-    back = wanted.path(memory_base_id)
+    form = await visit.request.form()
     if step is None:
-        return await message_actions.act(visit, action, ids, reason, back)
+        return await message_actions.act(visit, action, ids, reason, Wanted.of(form).path(memory_base_id))
+    wanted = Wanted.of_action(form)
     memory = await visit.read(memory_bases.get_memory_base, memory_base_id)
     asked = PageRequest(size=STEP, cursor=step.cursor)
     page = await visit.read(sessions.list_messages, wanted.query(memory.id), asked)
@@ -167,7 +183,7 @@ async def act_here(
         "action": action,
         "word": DONE[action],
         "reason": reason,
-        "back": back,
+        "back": wanted.path(memory_base_id),
         "batch": answer.batch_id,
         "done": step.done + answer.done,
         "failed": step.failed + answer.failed,

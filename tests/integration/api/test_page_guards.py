@@ -353,7 +353,19 @@ def test_a_text_beyond_its_bound_is_refused_and_nothing_is_stored(api: Api, subt
 @each_row(
     "route, fields, status",
     [
+        ("/jobs/dead-letters", {"memory": ""}, 200),
+        ("/jobs/dead-letters", {"memory": "none"}, 422),
+        ("/jobs/dead-letters", {"memory": "none", "action": "discard-now"}, 422),
+        ("/jobs/dead-letters", {"action": "none"}, 422),
         ("/jobs/dead-letters/results", {"pair": "none"}, 200),
+        ("/jobs/retry", {"memory": ""}, 200),
+        ("/jobs/retry", {"memory": "none"}, 422),
+        ("/memories", {"start": "none"}, 422),
+        ("/memories/{memory_base_id}/messages", {"every": "true", "q": "no such"}, 200),
+        ("/memories/{memory_base_id}/messages", {"every": "true", "q": 129 * "x"}, 422),
+        ("/memories/{memory_base_id}/messages", {"every": "true", "speaker": "none"}, 422),
+        ("/memories/{memory_base_id}/messages", {"every": "true", "state": "none"}, 422),
+        ("/memories/{memory_base_id}/messages", {"every": "true", "state": "deleted"}, 422),
         ("/playground/label", {"verdict": "none"}, 422),
         ("/playground/label", {"verdict": "none", "label_id": "none"}, 422),
         ("/playground/save", {"recent": "none"}, 422),
@@ -364,8 +376,9 @@ def test_a_text_beyond_its_bound_is_refused_and_nothing_is_stored(api: Api, subt
 def test_a_field_of_another_kind_fails_nothing(api: Api, route: str, fields: dict[str, str], status: int) -> None:
     user = api.of_new_user()
     mine = furnish(user, "mine")
-    form = forms(mine)[IDS.index(route)]
+    form, before = forms(mine)[IDS.index(route)], state(user, mine)
     assert Browser(user).send(form, mine, **fields).status_code == status
+    assert status != 422 or state(user, mine) == before
 
 
 PAGES = (
