@@ -124,7 +124,8 @@ def act_on_dead_letters(
             skipped = _skipped(passed_over, gone=len(set(wanted.ids or ())) - count if wanted.ids is not None else 0)
             left = 0 if wanted.ids is not None else count
             return DeadLetterResults(action, [], left, count, skipped, dry_run=True)
-        found = dead_letters.find_dead_letters(db, user_id, wanted, states=states, limit=limit)
+        at_most = limit if wanted.ids is None else MAX_AT_ONCE
+        found = dead_letters.find_dead_letters(db, user_id, wanted, states=states, limit=at_most)
     results = {
         each: DeadLetterResult(each, DeadLetterOutcome.NOT_FOUND)
         for each in [*(wanted.ids or ()), *(place.id for place in found)]

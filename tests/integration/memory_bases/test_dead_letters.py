@@ -153,6 +153,12 @@ def test_named_ones_are_retried_again_and_discarded_ones_are_not_found(world: Wo
     assert (retried.state, retried.attempts) == ("dead", 2)
 
 
+def test_the_limit_leaves_out_no_named_one(world: World, bases: tuple[UUID, UUID]) -> None:
+    letters = [letter.id for base in bases for letter in world.dead_letters(base)]
+    done = act(world, RETRY, ids=letters, limit=4)
+    assert (done.taken, done.remaining, done.skipped) == (10, 0, {})
+
+
 def test_a_list_over_all_memory_bases(world: World, bases: tuple[UUID, UUID]) -> None:
     whole = jobs.list_dead_letters(world.services, world.user_id, DeadLetterFilter(), PageRequest())
     assert (whole.total, {letter.memory_base_id for letter in whole.items}) == (10, set(bases))
