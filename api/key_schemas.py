@@ -10,7 +10,7 @@ from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.schemas import Body, Identifier, Moment, Name, SentUuid
-from memorybase.core.auth.api_keys import DEFAULT_OVERLAP, MAX_OVERLAP
+from memorybase.core.auth.api_keys import DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS
 from memorybase.core.auth.limits import MAX_FLOWS, scopes_of
 from memorybase.core.models import ApiKey
 from memorybase.core.settings import MAX_QUOTA
@@ -58,9 +58,9 @@ class RotationBody(Body):
     """Time that the old key stays valid, and the expiry of the new one."""
 
     overlap_seconds: int = Field(
-        default=int(DEFAULT_OVERLAP.total_seconds()),
+        default=DEFAULT_OVERLAP_SECONDS,
         ge=0,
-        le=int(MAX_OVERLAP.total_seconds()),
+        le=MAX_OVERLAP_SECONDS,
         description="Seconds for which the old key stays valid; 0: it ends at once.",
     )
     expires_at: Moment | None = Field(

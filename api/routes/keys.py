@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from fastapi import Request, Response
 
 from api.deps import Admin, PageDep, ServicesDep, keyed_router
@@ -61,7 +59,7 @@ def rotate_key(
         services,
         caller.user_id,
         key_id,
-        overlap=timedelta(seconds=wanted.overlap_seconds),
+        overlap_seconds=wanted.overlap_seconds,
         expires_at=wanted.expires_at,
         before_commit=keeping(request, 201, lambda _, key: (key_answer(key), location("keys", key.id))),
     )

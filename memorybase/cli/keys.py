@@ -5,7 +5,6 @@ from __future__ import annotations
 import getpass
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
@@ -91,7 +90,7 @@ def rotate(
     parsed = parsed_id(key_id)
     services, user_id = local_user(data_dir)
     with recorded(services, user_id, "keys rotate", key_id=parsed):
-        _, secret = api_keys.rotate_key(services, user_id, parsed, overlap=timedelta(seconds=overlap))
+        _, secret = api_keys.rotate_key(services, user_id, parsed, overlap_seconds=overlap)
     typer.echo(secret)
 
 

@@ -77,7 +77,7 @@ async def create(
 @router.post("/settings/keys/{key_id}/rotate")
 async def rotate(visit: Visitor, key_id: UUID, overlap: Annotated[int, Form()]) -> Response:
     """A new key in place of this one, with its secret as above."""
-    key, secret = await visit.admin(api_keys.rotate_key, key_id, overlap=timedelta(seconds=overlap))
+    key, secret = await visit.admin(api_keys.rotate_key, key_id, overlap_seconds=overlap)
     return await _page(visit, created=key, secret=secret, overlap=overlap)
 
 

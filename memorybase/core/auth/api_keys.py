@@ -33,8 +33,8 @@ from memorybase.core.validation import check_text
 SCOPES = ("read", "write", "admin", "metrics")
 LOCAL_USER = "local"
 MARK_USED_EVERY = timedelta(minutes=1)  # a write per request would turn every read into a write
-MAX_OVERLAP = timedelta(days=30)
-DEFAULT_OVERLAP = timedelta(days=1)
+MAX_OVERLAP_SECONDS = 30 * 86_400
+DEFAULT_OVERLAP_SECONDS = 86_400
 VALID_SECONDS = 1.0  # a key is looked up once in this time; another process may use a revoked one for as long
 
 _SECRET_PREFIX = "mb_"  # noqa: S105 - lets secret scanners recognise keys
@@ -138,7 +138,7 @@ def rotate_key(
     user_id: UUID,
     key_id: UUID,
     *,
-    overlap: timedelta = DEFAULT_OVERLAP,
+    overlap_seconds: int = DEFAULT_OVERLAP_SECONDS,
     expires_at: datetime | None = None,
     before_commit: Callable[[OrmSession, ApiKey], object] | None = None,
 ) -> tuple[ApiKey, str]:
@@ -147,7 +147,7 @@ def rotate_key(
 
     Raises NotFound, InvalidRequest for a person, and KeyRotated if the key has a successor.
     """
-    _check_overlap(overlap)
+    _check_overlap(overlap_seconds)
     now = datetime.now(UTC)
     secret = _SECRET_PREFIX + secrets.token_urlsafe(32)
     with services.database.transaction() as db:
@@ -162,7 +162,7 @@ def rotate_key(
             raise errors.KeyRotated(field="key_id", value=key_id, existing_id=str(old.rotated_to))
         key = _successor(old, secret, expires_at, now)
         db.add(key)
-        until = now + overlap
+        until = now + timedelta(seconds=overlap_seconds)
         old.expires_at = until if old.expires_at is None else min(old.expires_at, until)
         old.rotated_to = key.id
         engine.created(db, key_id=key.id)
@@ -305,14 +305,13 @@ def _check(name: str, scopes: Sequence[str], expires_at: datetime | None, now: d
         raise errors.InvalidRequest("expires_at must be in the future and have a time zone", field="expires_at")
 
 
-def _check_overlap(overlap: timedelta) -> None:
-    if not timedelta(0) <= overlap <= MAX_OVERLAP:
-        most = int(MAX_OVERLAP.total_seconds())
+def _check_overlap(seconds: int) -> None:
+    if not 0 <= seconds <= MAX_OVERLAP_SECONDS:
         raise errors.InvalidRequest(
-            f"overlap_seconds must be 0 to {most}",
+            f"overlap_seconds must be 0 to {MAX_OVERLAP_SECONDS}",
             field="overlap_seconds",
-            value=int(overlap.total_seconds()),
-            limit=[0, most],
+            value=seconds,
+            limit=[0, MAX_OVERLAP_SECONDS],
         )
 
 

@@ -59,6 +59,7 @@ def test_limits_that_a_key_cannot_have_keep_what_was_typed(api: Api, page: Page)
 
 def test_a_key_is_rotated_with_its_overlap(api: Api, page: Page) -> None:
     first = api.post("/keys", {"name": "runtime", "scopes": ["read"]}, expect=201)
+    assert page.post(f"/settings/keys/{first['id']}/rotate", overlap=str(10**20)).status_code == 422
     shown = page.post(f"/settings/keys/{first['id']}/rotate", overlap="3600").text
     assert "stays valid for an hour" in shown
     secret = shown_secret(shown)

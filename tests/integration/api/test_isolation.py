@@ -1211,17 +1211,17 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Limited]:
         flows = [UUID(inside.flow)]
         both = {"flow_ids": flows, "end_user_id": inside.named("end-user")}
         # Rotated: a key keeps its limits while both are valid, and its successor has them.
-        keys = {"flow": rotate(api, timedelta(days=1), {"flow_ids": flows})[0]}
-        keys["flow and end user"] = rotate(api, timedelta(days=1), both)[1]
+        keys = {"flow": rotate(api, 86_400, {"flow_ids": flows})[0]}
+        keys["flow and end user"] = rotate(api, 86_400, both)[1]
         with closing(Writes(api.services.database)) as writes:
             yield Limited(keys, outside, inside, writes)
 
 
-def rotate(api: Api, overlap: timedelta, limits: dict[str, Any]) -> tuple[Api, Api]:
+def rotate(api: Api, overlap: int, limits: dict[str, Any]) -> tuple[Api, Api]:
     """A limited key that was rotated, and its successor."""
     old = api.limited_key(**limits)
     key_id = api_keys.authenticate(api.services, old.secret).key_id
-    _, secret = api_keys.rotate_key(api.services, api.user_id, key_id, overlap=overlap)
+    _, secret = api_keys.rotate_key(api.services, api.user_id, key_id, overlap_seconds=overlap)
     return old, replace(old, secret=secret)
 
 
@@ -1247,7 +1247,7 @@ DIFY = "retrieve_knowledge"  # it answers in Dify's form
 
 
 def invalid_keys(api: Api, limits: dict[str, Any]) -> dict[str, Api]:
-    ended, _ = rotate(api, timedelta(0), limits)
+    ended, _ = rotate(api, 0, limits)
     expired, revoked = api.of_user("local"), api.of_user("local")
     now = datetime.now(UTC)
     for key, change in ((expired, {"expires_at": now - timedelta(seconds=1)}), (revoked, {"revoked_at": now})):

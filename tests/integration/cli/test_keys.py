@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from harness.rows import each_row
 from harness.world import empty_world
 from typer.testing import CliRunner, Result
 
 from memorybase import cli
-from memorybase.core import ids
+from memorybase.core import errors, ids
 from memorybase.core.auth import api_keys
 from memorybase.core.models import ApiKey
 from memorybase.core.services import Services
@@ -56,6 +57,15 @@ def test_a_limited_key_is_created_listed_and_rotated(services: Services) -> None
         keys = {str(key): None for key in db.scalars(sa.select(ApiKey.id))}
     assert [(row.operation, row.via) for row in stored] == [("keys create", "cli"), ("keys rotate", "cli")]
     assert all(row.objects["key_id"] in keys for row in stored)
+
+
+@each_row("overlap", [-1, 2_592_001, 10**20])
+def test_an_overlap_beyond_its_bound_is_refused(services: Services, overlap: int) -> None:
+    run(services, "keys", "create", "browser")
+    key_id = run(services, "keys", "list").stdout.splitlines()[-1].split()[0]
+    refused = run(services, "keys", "rotate", key_id, "--overlap", str(overlap), code=1).exception
+    assert isinstance(refused, errors.InvalidRequest)
+    assert (refused.field, refused.value, refused.limit) == ("overlap_seconds", overlap, [0, 2_592_000])
 
 
 def test_quotas_are_set_shown_and_recorded(services: Services) -> None:
