@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -141,10 +142,18 @@ def recorded(services: Services, user_id: UUID, operation: str, **objects: UUID)
     from memorybase.core import calls
     from memorybase.core.calls import Actor, Call, Effect
 
-    actor = Actor("cli", user_id=user_id, person=getpass.getuser())
+    actor = Actor("cli", user_id=user_id, person=_person())
     call = Call(actor, Effect.CHANGE, operation, calls.ids_in(objects))
     with services.database.before_commit(calls.recorder(services, call)):
         yield
+
+
+def _person() -> str:
+    """The name of the operating system's user, or its number where it has no name, as in many containers."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # OSError from Python 3.13 on
+        return str(os.getuid())
 
 
 def local_user(data_dir: Path | None) -> tuple[Services, UUID]:

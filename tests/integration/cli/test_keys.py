@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,6 +58,15 @@ def test_a_limited_key_is_created_listed_and_rotated(services: Services) -> None
         keys = {str(key): None for key in db.scalars(sa.select(ApiKey.id))}
     assert [(row.operation, row.via) for row in stored] == [("keys create", "cli"), ("keys rotate", "cli")]
     assert all(row.objects["key_id"] in keys for row in stored)
+
+
+def test_a_user_without_a_name_is_recorded_by_number(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 54_321)
+    run(services, "keys", "create", "browser")
+    with services.database.reading() as db:
+        assert db.scalars(sa.select(AuditEntry.person)).all() == ["54321"]
 
 
 @each_row("overlap", [-1, 2_592_001, 10**20])
