@@ -58,7 +58,14 @@ class EndpointEmbedder:
                 f"its passage prompt leaves no room for text: MEMORYBASE_EMBEDDING_MAX_TOKENS is {most}.", model=model
             )
         self.dimension = 0
-        vectors = self._embed(TEXTS, "")
+        try:
+            vectors = self._embed(TEXTS, "")
+        except TextRejected as error:  # no caller's text is at fault
+            raise ModelUnavailable(
+                f"The embedding endpoint at {client.host} gives no usable vectors. Check MEMORYBASE_EMBEDDING_MODEL "
+                "and what the endpoint's log says.",
+                model=model,
+            ) from error
         self.dimension = vectors.shape[1]
         if settings.embedding_dimension not in {0, self.dimension}:
             raise ModelUnavailable(

@@ -231,6 +231,15 @@ def test_a_vector_without_direction_rejects_its_text(endpoint: EmbeddingEndpoint
         assert caught.value.details == {"position": 1}
 
 
+@each_row("value", [0.0, None])
+def test_a_model_that_gives_no_direction_at_all_is_an_outage(
+    endpoint: EmbeddingEndpoint, loaded: Load, value: float | None
+) -> None:
+    endpoint.change = lambda answer: answer | {"data": [row | {"embedding": [value] * 32} for row in answer["data"]]}
+    with pytest.raises(ModelUnavailable, match="gives no usable vectors"):
+        loaded()
+
+
 def test_another_dimension_than_before_is_an_error(endpoint: EmbeddingEndpoint, loaded: Load) -> None:
     embedder = loaded()
     endpoint.dimension = 8
