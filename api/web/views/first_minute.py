@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
 from typing import Annotated, Any
 
@@ -156,10 +157,14 @@ async def start(visit: Visitor, name: Annotated[str, Form()]) -> Response:
     if not 1 <= len(name) <= 200:
         return await page(visit, error="Write a name of 1 to 200 characters.")
     slug = _slug(name)
-    user_id = visit.principal.user_id
-    flow, _ = await visit.write(
-        flows.put_flow, name=name, flow_id=ids.flow_id(user_id, slug), external_id=slug, rename=False
-    )
+    # Other names may leave the same slug: all without ASCII do.
+    for own_id in (slug, f"{slug}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"):
+        flow_id = ids.flow_id(visit.principal.user_id, own_id)
+        flow, _ = await visit.write(flows.put_flow, name=name, flow_id=flow_id, external_id=own_id, rename=False)
+        if flow.name == name:
+            break
+    else:
+        return await page(visit, error=f"A flow called {flow.name} has the id {own_id} already. Choose another name.")
     new = NewMemoryBase(name=name, flow_id=flow.id, threshold=2, capture=Capture.ALL)
     try:
         await visit.write(manage.create_memory_base, new)

@@ -20,6 +20,24 @@ def test_a_key_without_a_name_is_refused_in_its_form(api: Api) -> None:
             assert "name must have 1 to 200 characters" in html.unescape(answer.text)
 
 
+def test_names_that_leave_the_same_id_get_a_flow_each(api: Api) -> None:
+    names = ["東京", "大阪", "Cafe bot", "Café bot"]
+    with mounted(api):
+        page = Page(api)
+        for name in names:
+            page.post("/first-minute/start", name=name)
+        flows = {each["id"]: each["name"] for each in api.get("/flows")["items"]}
+        assert {each["name"]: flows[each["flow_id"]] for each in api.get("/memories")["items"]} == {
+            name: name for name in names
+        }
+        assert "cafe-bot" in {each["external_id"] for each in api.get("/flows")["items"]}
+        for flow_id in flows:
+            api.call("PATCH", f"/flows/{flow_id}", json={"name": "renamed"})
+        refused = html.unescape(page.post("/first-minute/start", name="大阪").text)
+        assert "A flow called renamed has the id my-flow-" in refused
+        assert len(api.get("/flows")["items"]) == len(names)
+
+
 def test_the_playground_says_that_what_a_model_is_given_needs_a_flow(api: Api) -> None:
     api.flow()
     with mounted(api):
