@@ -135,6 +135,8 @@ class Hooks:
     on_edited: Callable[[OrmSession, Edited], Counts] = _no_counts
     # The versions of a session's messages after the first seq, up to the second, were raised; their texts are the same.
     on_versions_raised: Callable[[OrmSession, SessionRow, int, int], object] = _nothing
+    # A session has another id now than this one. Foreign keys and what refers to `sessions.id` follow by themselves.
+    on_renamed: Callable[[OrmSession, Services, SessionRow, str], object] = _nothing
     # A memory base forgets a session's messages up to this seq.
     on_forgotten: Callable[[OrmSession, BaseRow, SessionRow, int], Counts] = _no_counts
     of_messages: Sequence[OfMessages] = ()

@@ -40,8 +40,11 @@ def rename(
     # A worker with a job of this session still has the old id: revoke its claim.
     active = [jobs.active_job(db, base.id, session.session_id) for base in bases]
     jobs.cancel_jobs(db, [job.id for job in active if job], now, "the session was renamed")
+    former_id = session.session_id
     sessions.rename_session(db, session, new_session_id, now)
     db.expire_all()
+    for hooks in services.hooks:
+        hooks.on_renamed(db, services, session, former_id)
     _go_on(db, services, session, now)
 
 

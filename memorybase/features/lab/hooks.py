@@ -1,8 +1,8 @@
-"""What the core calls: nothing. Loading it declares the table."""
+"""What the core calls."""
 
 from __future__ import annotations
 
 from memorybase.core.extension import Hooks
-from memorybase.features.lab import models  # noqa: F401
+from memorybase.features.lab import labels
 
-HOOKS = Hooks()
+HOOKS = Hooks(on_renamed=labels.follow_rename)

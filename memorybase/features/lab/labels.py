@@ -25,6 +25,7 @@ from memorybase.core.messages import check_json
 from memorybase.core.models import Message
 from memorybase.core.queries import caller_ids
 from memorybase.core.queries.ownership import check_flow, not_found, require, require_memory_base
+from memorybase.core.queries.sessions import SessionRow
 from memorybase.core.read_models.views import view_of
 from memorybase.core.screening import comparable, screen
 from memorybase.core.services import Services
@@ -153,6 +154,15 @@ def remove_label(services: Services, user_id: UUID, label_id: UUID) -> None:
     with services.database.transaction() as db:
         if not queries.delete_label(db, user_id, label_id):
             raise not_found("label", label_id)
+
+
+def follow_rename(db: OrmSession, services: Services, session: SessionRow, former_id: str) -> None:
+    """Let the questions that were asked of a session alone have its new id. A label of that id, which no session had,
+    gives way."""
+    for former_key, question, end_user_id in queries.questions_of_session(db, session.flow_id, former_id):
+        asked = comparable(services, question)
+        key = question_key(session.flow_id, asked, session.session_id, end_user_id)
+        queries.move_question(db, session.flow_id, former_key, key, session.session_id)
 
 
 def export_labels(

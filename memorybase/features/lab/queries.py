@@ -68,6 +68,21 @@ def labels_of_questions(db: OrmSession, flow_id: UUID | None, *, limit: int) -> 
     ).all()
 
 
+def questions_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> Sequence[AnyRow]:
+    """(key, question, end user) of the questions that were asked of a session alone."""
+    statement = sa.select(Label.question_key, Label.question, Label.end_user_id)
+    return db.execute(statement.where(Label.flow_id == flow_id, Label.session_id == session_id).distinct()).all()
+
+
+def move_question(db: OrmSession, flow_id: UUID, former_key: bytes, key: bytes, session_id: str) -> None:
+    """Give a question's labels another key and session, in place of those of the same messages that have that key."""
+    labels = core(Label)
+    moved = (labels.c.flow_id == flow_id, labels.c.question_key == former_key)
+    replaced = labels.c.message_id.in_(sa.select(labels.c.message_id).where(*moved))
+    db.execute(sa.delete(labels).where(labels.c.flow_id == flow_id, labels.c.question_key == key, replaced))
+    db.execute(sa.update(labels).where(*moved).values(question_key=key, session_id=session_id))
+
+
 def marks(
     db: OrmSession, user_id: UUID, question_keys: Collection[bytes], message_ids: Collection[UUID]
 ) -> dict[UUID, tuple[UUID, bool]]:

@@ -21,6 +21,7 @@ from memorybase.core.settings import Settings
 Json = dict[str, Any]
 
 QUESTION = "which berth has shore power"
+SECRET = f"{QUESTION}, the password: hunter2Xylophone7713"
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -97,6 +98,20 @@ class TestMarks:
         home.patch("/messages/m1?flow_id=support", {"content": "berth 13"})
         (label,) = home.get("/labels")["items"]
         assert (label["message_version"], label["current_version"]) == (1, 2)
+
+    def test_a_question_follows_its_session_to_another_id(self, home: Api) -> None:
+        mark(home, session_id="t", right=False)  # of no session yet
+        mark(home)
+        first = mark(home, session_id="s")
+        mark(home, "m2", session_id="s", right=False)
+        mark(home, session_id="s", end_user_id="ada")
+        secret = mark(home, session_id="s", query=SECRET)
+        home.patch("/sessions", {"flow_id": "support", "session_id": "s", "new_session_id": "t"})
+        assert sorted(each["session_id"] or "" for each in home.get("/labels")["items"]) == ["", "t", "t", "t", "t"]
+        questions = [(each.get("session_id", ""), len(each["evidence"]), len(each["wrong"])) for each in exported(home)]
+        assert sorted(questions) == [("", 1, 0), ("t", 1, 0), ("t", 1, 0), ("t", 1, 1)]
+        assert mark(home, session_id="t")["id"] == first["id"]
+        assert mark(home, session_id="t", query=SECRET)["id"] == secret["id"]
 
     @each_row(
         ("changes", "field", "status"),
