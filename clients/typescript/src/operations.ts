@@ -1294,7 +1294,10 @@ export class Operations extends Transport {
     );
   }
 
-  /** Export the labels of a flow as questions, one JSON object on each line, as `memorybase evaluate` reads them. */
+  /**
+   * Export the labels of a flow as questions, one JSON object on each line, as `memorybase evaluate` reads them: up to
+   * 50,000 labels, and of each question up to 100 right and 100 wrong messages.
+   */
   exportLabels(fields: Fields<"export_labels"> = {}, options?: CallOptions): Promise<string> {
     return this.text(
       { method: "GET", path: "/v1/labels/export", query: fields },

@@ -98,7 +98,8 @@ def export_labels(
     flow_id: FlowFilter,
     memory_base_id: Annotated[SentUuid | None, Query(description="The labels of its flow.")] = None,
 ) -> Response:
-    """Export the labels of a flow as questions, one JSON object on each line, as `memorybase evaluate` reads them."""
+    """Export the labels of a flow as questions, one JSON object on each line, as `memorybase evaluate` reads them: up
+    to 50,000 labels, and of each question up to 100 right and 100 wrong messages."""
     text = labels.export_labels(services, caller.user_id, flow_id=flow_id, memory_base_id=memory_base_id)
     return PlainTextResponse(text)
 

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from memorybase import cli
 from memorybase.cli import command
 from memorybase.core.settings import Settings
+from memorybase.features.lab import labels, routes
 
 Json = dict[str, Any]
 
@@ -158,6 +159,11 @@ class TestExport:
         base = home.get("/memories")["items"][0]["id"]
         by_base = home.call("GET", "/labels/export", params={"memory_base_id": base}).text
         assert [json.loads(line) for line in by_base.splitlines()] == exported(home)
+
+    def test_its_bounds_are_described(self) -> None:
+        described = " ".join((routes.export_labels.__doc__ or "").split())
+        for bound in (f"{labels.MAX_EXPORTED:,} labels", f"{labels.MAX_OF_QUESTION} right"):
+            assert f"up to {bound}" in described
 
     def test_a_flow_or_a_memory_base_is_needed(self, home: Api) -> None:
         assert home.refused("GET", "/labels/export", 422)["field"] == "flow_id"

@@ -2700,7 +2700,7 @@ class AsyncOperations(AsyncTransport):
         self, *, memory_base_id: str | UUID | None = None, flow_id: str | UUID | None = None
     ) -> str:
         """Export the labels of a flow as questions, one JSON object on each line, as `memorybase evaluate` reads
-        them.
+        them: up to 50,000 labels, and of each question up to 100 right and 100 wrong messages.
 
         memory_base_id: The labels of its flow.
         flow_id: A UUID, or the caller's id.
