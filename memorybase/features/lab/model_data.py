@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from memorybase.core import errors
-from memorybase.core.import_export.conversation_files import read_runs
+from memorybase.core.import_export.conversation_files import checked_message, read_runs
 from memorybase.core.messages import message_text
 from memorybase.features.lab.questions import PROBLEMS_NAMED, Question, problems_found, read_questions
 
 LOCOMO_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
-COUNTED_ROLES = frozenset({"user", "assistant"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ def _is_export(data: str) -> bool:
     first = data.partition("\n")[0]
     try:
         line = json.loads(first)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(line, dict) and line.get("type") == "export"
 
@@ -89,8 +88,8 @@ def _exported(data: str) -> Iterator[StoredText]:
         try:
             line = json.loads(text)
             if line["type"] == "message":
-                yield from _counted(line, line["session_id"], line.get("end_user_id"), ("id", "external_id"))
-        except (ValueError, LookupError, TypeError) as exc:
+                yield from _counted(line, line["session_id"], line.get("end_user_id"), line.get("external_id"))
+        except (ValueError, LookupError, TypeError, RecursionError, errors.InvalidRequest) as exc:
             raise errors.InvalidRequest(f"Line {number} is no line of an export.", field=f"line {number}") from exc
 
 
@@ -100,13 +99,13 @@ def _exported(data: str) -> Iterator[StoredText]:
 def _posted(runs: Sequence[Any]) -> Iterator[StoredText]:
     for run in runs:
         for message in run.messages:
-            yield from _counted(message, run.session_id, run.end_user_id, ("id",))
+            yield from _counted(message, run.session_id, run.end_user_id)
 
 
 def _locomo(data: str) -> list[Conversation]:
     try:
         documents = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         documents = None
     documents = documents if isinstance(documents, list) else [documents]
     if not all(isinstance(each, dict) and isinstance(each.get("qa"), list) for each in documents):
@@ -136,10 +135,11 @@ def _locomo_conversation(document: Mapping[str, Any]) -> Conversation:
 
 
 def _counted(
-    message: Mapping[str, Any], session_id: str, end_user_id: str | None, id_fields: Sequence[str]
+    message: dict[str, Any], session_id: str, end_user_id: str | None, external_id: str | None = None
 ) -> Iterator[StoredText]:
-    """The message, unless a memory base holds no such message."""
-    text = message_text(message["content"])
-    if message["role"] in COUNTED_ROLES and text.strip() and not message.get("muted"):
-        ids = frozenset(str(message[name]) for name in id_fields if message.get(name))
-        yield StoredText(ids, session_id, end_user_id, text)
+    """The message in any accepted format, unless a memory base holds no such message. Raises InvalidRequest."""
+    checked, _ = checked_message(message)
+    text = message_text(checked.content)
+    if checked.is_dialogue and text.strip() and not message.get("muted"):
+        names = (checked.id and checked.id.sent, external_id)
+        yield StoredText(frozenset(name for name in names if name), session_id, end_user_id, text)

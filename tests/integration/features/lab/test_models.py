@@ -231,6 +231,32 @@ class TestCompare:
         assert json.loads(report.read_text())["models"]["coarse"]["Recall@10"] == 1, "ten messages are in the session"
         assert "hint: only 1 question; with 30 or more the intervals are narrower." in shown
 
+    def test_lines_are_read_as_a_capture_reads_them(self, tmp_path: Path) -> None:
+        call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        lines = written(
+            tmp_path / "lines.jsonl",
+            {"id": "m1", "session_id": "s", "sender": "User", "text": "The boat is red"},
+            {"id": "m2", "session_id": "s", "type": "ai", "content": ["It is"]},
+            {"session_id": "s", "type": "human", "data": {"id": "m3", "content": "The boat is blue"}},
+            {"id": "m4", "session_id": "s", "role": "assistant", "tool_calls": [call]},
+            {"id": "m5", "session_id": "s", "role": "assistant", "content": "Oh", "status": "failed"},
+            {"id": "m6", "session_id": "s", "role": "user", "content": "Why", "status": "failed", "is_output": True},
+        )
+        asked = written(
+            tmp_path / "questions.jsonl",
+            *({"question": "the boat", "evidence": [name]} for name in ("m1", "m2", "m3", "m6")),
+        )
+        shown = run("compare", "coarse", "fine", "--data", lines, "--questions", asked).output
+        assert "4 messages, 4 questions with evidence" in shown
+
+    @pytest.mark.parametrize("line", ["[" * 100_000, '{"type": "message", "session_id": "s", "role": "user"}'])
+    def test_a_damaged_export_is_refused_by_its_line(self, tmp_path: Path, questions: Path, line: str) -> None:
+        export = tmp_path / "export.jsonl"
+        export.write_text(f'{{"type": "export", "format": 1}}\n{line}\n')
+        failure = run("compare", "coarse", "fine", "--data", export, "--questions", questions, fails=True).exception
+        assert isinstance(failure, errors.InvalidRequest)
+        assert failure.message == "Line 2 is no line of an export."
+
     def test_an_export_is_read_by_both_ids(self, tmp_path: Path) -> None:
         common = {"type": "message", "session_id": "s", "end_user_id": "ada"}
         export = written(
@@ -241,6 +267,7 @@ class TestCompare:
             common
             | {"id": "0b10", "external_id": None, "role": "assistant", "content": [{"type": "text", "text": "Ok"}]},
             common | {"id": "0b11", "role": "user", "content": "The boat is blue", "muted": True},
+            common | {"id": "0b12", "role": "assistant", "content": "The boat", "status": "failed", "is_output": False},
             {"type": "end"},
         )
         asked = written(
