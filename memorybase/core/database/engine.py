@@ -263,7 +263,7 @@ def _translate_errors() -> Iterator[None]:
     except (StaleDataError, ObjectDeletedError):
         raise violations.Gone from None
     except sa.exc.DBAPIError as exc:
-        if exc.connection_invalidated:
+        if exc.connection_invalidated or type(exc) is sa.exc.DatabaseError:  # so SQLite says that a file is damaged
             raise errors.DatabaseUnavailable(cause=_first_line(exc)) from None
         raise errors.StatementRefused(f"The database refused a statement: {type(exc.orig).__name__}") from None
 

@@ -175,7 +175,7 @@ def _engine(database_url: str, *, prepare: bool = True) -> Iterator[sa.Engine]:
         sa.event.listen(database.engine, "connect", _prepare_sqlite if database.is_sqlite else _prepare_postgresql)
     try:
         yield database.engine
-    except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError) as exc:
+    except (sa.exc.DBAPIError, sa.exc.TimeoutError) as exc:
         raise errors.DatabaseUnavailable(f"The migration failed: {describe_error(exc)}") from exc
     finally:
         database.dispose()

@@ -199,7 +199,7 @@ def test_a_failed_migration_changes_nothing(database_url: str, database: Databas
     with database.transaction() as db:
         db.execute(sa.text("CREATE TABLE messages (id integer)"))  # in the way of the revision's own
 
-    with pytest.raises((errors.DatabaseUnavailable, sa.exc.ProgrammingError)):
+    with pytest.raises(errors.DatabaseUnavailable):
         migrate.upgrade(database_url)
 
     assert tables_of(database) == {"messages"}

@@ -337,6 +337,22 @@ class TestDoctor:
         assert {fixes[name] for name in ("chroma", "worker", "sweeper")} == {"memorybase up --one-process"}
         assert fixes["jobs"] == f"read {tmp_path / 'logs' / 'memorybase.log'}"
 
+    def test_a_damaged_database_fails_its_check_and_is_the_reason_of_others(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        file = tmp_path / "damaged.db"
+        file.write_bytes(b"no database" * 1_000)
+        monkeypatch.setenv("MEMORYBASE_DATABASE_URL", f"sqlite:///{file}")
+        checks = [each for each in doctor.CHECKS if each.name in {"database", "jobs"}]
+        monkeypatch.setattr(doctor, "checks_of", lambda _: checks)
+        result = CliRunner().invoke(cli.app, ["doctor", "--data-dir", str(tmp_path)])
+        database, fix, jobs, reason, last = result.stdout.splitlines()
+        assert database.endswith("file is not a database")
+        assert fix.endswith(f"-> fix: memorybase migrate --data-dir {tmp_path}")
+        assert jobs.endswith("The database is unavailable: file is not a database")
+        assert reason.endswith("-> see the database above")
+        assert last == "2 of 2 checks failed"
+
     def test_it_names_the_settings_that_were_changed_and_no_secret(self, monkeypatch: pytest.MonkeyPatch) -> None:
         (check,) = [each for each in doctor.CHECKS if each.name == "settings"]
         context = doctor.DoctorContext(Settings(), None)
