@@ -7,7 +7,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -80,6 +81,7 @@ class DoctorContext:
 
     settings: Settings
     stated: Path | None  # --data-dir as given
+    failed: set[str] = field(default_factory=set)  # the checks so far
 
     @property
     def data(self) -> DataDir:
@@ -145,7 +147,8 @@ class Check:
             return Result(self.name, ok=True, detail=self.check(context))
         except errors.MemorybaseError as exc:
             # Without a database the check's own fix would mislead.
-            no_database = isinstance(exc, errors.DatabaseUnavailable) and self.name != "database"
+            no_database = isinstance(exc, errors.DatabaseUnavailable) and "database" in context.failed
+            context.failed.add(self.name)
             fix = "see the database above" if no_database else f"fix: {self.fix(context)}"
             return Result(self.name, ok=False, detail=str(exc), fix=fix)
 
@@ -204,7 +207,11 @@ def _replica(context: DoctorContext) -> str:
 def _database_memory(context: DoctorContext) -> str:
     settings = context.settings
     urls = dict.fromkeys((context.database_url, settings.database_read_url, settings.pgvector_url))
-    found = [memory for url in urls if url and (memory := _memory(url)) is not None]
+    found: list[Memory] = []
+    for url in filter(None, urls):
+        # That another one is down is said by its own check.
+        with nullcontext() if url == context.database_url else suppress(errors.DatabaseUnavailable):
+            found += filter(None, [_memory(url)])
     details = [
         f"shared_buffers {_megabytes(each.shared_buffers)} for {_megabytes(each.database)} of data" for each in found
     ]

@@ -353,6 +353,24 @@ class TestDoctor:
         assert reason.endswith("-> see the database above")
         assert last == "2 of 2 checks failed"
 
+    def test_what_is_down_beside_the_database_has_its_own_fix(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def no_standby() -> int:
+            raise errors.DatabaseUnavailable("The server for reads is no standby")
+
+        away = "postgresql://u@127.0.0.1:1/away"
+        services = SimpleNamespace(database=SimpleNamespace(replica_bytes_behind=no_standby))
+        monkeypatch.setattr(doctor.DoctorContext, "services", services)
+        checks = {check.name: check for check in doctor.CHECKS}
+        replicated = Settings(database_url="postgresql://u@db/memorybase", database_read_url=away)
+        result = checks["read replica"].run(doctor.DoctorContext(replicated, None))
+        assert result.fix == "fix: start the standby, or correct MEMORYBASE_DATABASE_READ_URL"
+        (tmp_path / "memorybase.db").touch()
+        file = f"sqlite:///{tmp_path / 'memorybase.db'}"
+        context = doctor.DoctorContext(Settings(database_url=file, pgvector_url=away), None)
+        assert checks["database memory"].run(context).ok
+
     def test_it_names_the_settings_that_were_changed_and_no_secret(self, monkeypatch: pytest.MonkeyPatch) -> None:
         (check,) = [each for each in doctor.CHECKS if each.name == "settings"]
         context = doctor.DoctorContext(Settings(), None)
