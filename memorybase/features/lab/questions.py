@@ -9,6 +9,7 @@ from typing import Any
 
 from memorybase.core import errors
 from memorybase.core.models import ID_LENGTH
+from memorybase.core.validation import why_unstorable
 
 MAX_QUESTIONS = 10_000
 MAX_QUESTION_CHARS = 8_000  # the default limit of a search
@@ -64,11 +65,9 @@ def _read(number: int, line: str) -> tuple[list[str], Question | None]:
     """A line's problems, or its question."""
     try:
         fields = json.loads(line)
-    except ValueError:
+        problems = list(_problems(fields))
+    except (ValueError, RecursionError):
         return [f"it must be a JSON object (got {_shown(line)})"], None
-    if not isinstance(fields, dict):
-        return [f"it must be a JSON object (got {_shown(fields)})"], None
-    problems = list(_problems(fields))
     if problems:
         return problems, None
     return [], Question(
@@ -82,7 +81,10 @@ def _read(number: int, line: str) -> tuple[list[str], Question | None]:
     )
 
 
-def _problems(fields: dict[str, Any]) -> Iterator[str]:
+def _problems(fields: Any) -> Iterator[str]:
+    if not isinstance(fields, dict):
+        yield f"it must be a JSON object (got {_shown(fields)})"
+        return
     for name in fields.keys() - set(FIELDS):
         yield f"{_shown(name)} is an unknown field; the fields are {', '.join(FIELDS)}"
     for name, limit in (
@@ -104,6 +106,8 @@ def _text_problem(name: str, value: Any, limit: int) -> Iterator[str]:
         yield f"{name} must be a non-empty string (got {_shown(value)})"
     elif len(value) > limit:
         yield f"{name} must have at most {limit} characters (got {len(value)})"
+    elif (reason := why_unstorable(value)) is not None:
+        yield f"{name}: {reason}"
 
 
 def _evidence_problems(fields: dict[str, Any]) -> Iterator[str]:
@@ -122,6 +126,8 @@ def _ids_problems(name: str, ids: Any) -> Iterator[str]:
     for message_id in ids:
         if not isinstance(message_id, str) or not 1 <= len(message_id) <= ID_LENGTH:
             yield f"{name} must be message ids of 1 to {ID_LENGTH} characters (got {_shown(message_id)})"
+        elif (reason := why_unstorable(message_id)) is not None:
+            yield f"{name}: {reason}"
 
 
 def _shown(value: Any) -> str:

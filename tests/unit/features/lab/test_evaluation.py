@@ -137,12 +137,15 @@ class TestQuestions:
         [
             ("who?", 'it must be a JSON object (got "who?")'),
             ("[]", "it must be a JSON object (got [])"),
+            ("[" * 100_000, f'it must be a JSON object (got "{"[" * 36}...)'),
             ('{"evidence": []}', "question must be a non-empty string (got null)"),
             ('{"question": " ", "evidence": []}', 'question must be a non-empty string (got " ")'),
             (
                 json.dumps({"question": "x" * 8001, "evidence": []}),
                 "question must have at most 8000 characters (got 8001)",
             ),
+            ('{"question": "\\ud800", "evidence": []}', "question: Text must not contain a lone surrogate"),
+            ('{"question": "q", "evidence": ["\\u0000"]}', "evidence: Text must not contain a NUL character"),
             ('{"question": "q"}', "evidence is missing"),
             ('{"question": "q", "evidence": "m1"}', 'evidence must be a list of message ids (got "m1")'),
             ('{"question": "q", "evidence": [7]}', "evidence must be message ids of 1 to 128 characters (got 7)"),
