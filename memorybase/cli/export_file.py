@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,23 +33,28 @@ def export(
     key: KeyOption = None,
 ) -> None:
     """Export captured data to a file of JSON lines, which `import` reads."""
+    if file.is_dir():
+        raise errors.InvalidRequest(f"{file} must be a file, not a folder.", field="FILE")
     part = file.with_name(f"{file.name}.part")
     with connect(data_dir, url, key) as client:
         base_id = find_memory_base(client, memory).id if memory else None
         lines = client.export_lines(flow_id=flow or None, end_user_id=end_user or None, memory_base_id=base_id)
+        is_kept = False
         try:
             with interrupted(lambda: f"{file} was not written"):
                 end = _write(lines, part)
-        except typer.Exit:
-            part.unlink(missing_ok=True)  # it has private text
-            raise
+            part.replace(file)
         except OSError as exc:
-            part.unlink(missing_ok=True)
             raise errors.InvalidRequest(f"{part} cannot be written: {exc.strerror}.") from exc
         except client_errors.StreamBroken as exc:
+            if not (is_kept := part.stat().st_size > 0):
+                raise
             text = f"{exc.message.rstrip('.')}; the received part is in {part}. Run the command again."
             raise errors.NotReady(text) from exc
-    part.replace(file)
+        finally:
+            if not is_kept:
+                with suppress(OSError):
+                    part.unlink()  # it has private text
     counts = ", ".join(plural(end[f"{kind}s"], kind) for kind in ("flow", "session", "run", "message"))
     chats = f", {plural(end['chat_messages'], 'message')} of chats" if end["chat_messages"] else ""
     typer.echo(f"{counts}{chats} written to {file}")
@@ -70,6 +76,10 @@ def import_export(client: Client, file: Path) -> None:
     """Send the lines of the file. Running it again continues, because existing data is skipped."""
     if file.is_dir() or is_archive(file):
         raise errors.InvalidRequest(f"{file} must be the file that `memorybase export` wrote: unpack it first.")
+    try:
+        opened = file.open("rb")
+    except OSError as exc:
+        raise errors.InvalidRequest(f"{file} cannot be read: {exc.strerror}.") from exc
     size, sent = file.stat().st_size, 0
 
     def count(more: int) -> None:
@@ -77,10 +87,10 @@ def import_export(client: Client, file: Path) -> None:
         sent += more
         bar.advance(task, more)
 
-    with interrupted(lambda: f"{sent} of {size} bytes were sent; run again to continue"), progress() as bar:
+    with opened, interrupted(lambda: f"{sent} of {size} bytes were sent; run again to continue"), progress() as bar:
         task = bar.add_task("importing bytes", total=size)
         try:
-            answer = client.import_lines(_read(file, count))
+            answer = client.import_lines(_read(opened, count))
         except client_errors.CallerError as exc:
             line = exc.details.get("line")
             if line is None:
@@ -100,9 +110,8 @@ def import_export(client: Client, file: Path) -> None:
     typer.echo(f"{counts}; messages: {created} new, {known} already there{skipped}{shown_nodes}")
 
 
-def _read(file: Path, advance: Callable[[int], None]) -> Iterator[bytes]:
-    """The lines, split only at line feeds: a JSON string may contain other separators."""
-    with file.open("rb") as lines:
-        for line in lines:
-            yield line
-            advance(len(line))
+def _read(lines: Iterable[bytes], advance: Callable[[int], None]) -> Iterator[bytes]:
+    """The lines of a file, split only at line feeds: a JSON string may contain other separators."""
+    for line in lines:
+        yield line
+        advance(len(line))

@@ -239,7 +239,10 @@ def _directory_lock(directory: Path) -> Iterator[None]:
 def _make_directory(database_url: str) -> None:
     url = sa.make_url(database_url)
     if url.get_backend_name() == "sqlite" and url.database:
-        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as exc:
+            raise errors.DatabaseUnavailable(f"{url.database} cannot be created: {exc.strerror}") from exc
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from typing import Any, Literal, Self
 
 from memorybase.core import telemetry
 from memorybase.core.embedding.source import ModelSource
-from memorybase.core.errors import ModelUnavailable
+from memorybase.core.errors import InvalidRequest, ModelUnavailable
 from memorybase.core.settings import Settings
 
 MODEL_FILE = "model.onnx"
@@ -77,20 +77,24 @@ def ensure_exported(settings: Settings, source: ModelSource, precision: Precisio
 
 
 def export_into(folder: Path, settings: Settings, source: ModelSource, precision: Precision) -> Path:
-    """Export the model as a folder in this one that everybody may read; for another installation."""
+    """Export the model as a folder in this one that everybody may read; for another installation. Raises
+    InvalidRequest if that cannot be written, ModelUnavailable."""
     exported = folder.resolve() / _name_of(source, precision)
     if exported.is_dir():
         return exported
-    for missing in reversed([each for each in (folder, *folder.parents) if not each.is_dir()]):
-        missing.mkdir()
-        missing.chmod(READABLE_FOLDER)
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        made = Path(scratch).resolve() / exported.name
-        _export(settings, source, precision, made)
-        for file in made.iterdir():
-            file.chmod(READABLE_FILE)
-        made.chmod(READABLE_FOLDER)
-        return Path(shutil.move(made, exported))
+    try:
+        for missing in reversed([each for each in (folder, *folder.parents) if not each.is_dir()]):
+            missing.mkdir()
+            missing.chmod(READABLE_FOLDER)
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            made = Path(scratch).resolve() / exported.name
+            _export(settings, source, precision, made)
+            for file in made.iterdir():
+                file.chmod(READABLE_FILE)
+            made.chmod(READABLE_FOLDER)
+            return Path(shutil.move(made, exported))
+    except OSError as exc:
+        raise InvalidRequest(f"The folder {folder} cannot be written: {exc.strerror or exc}.") from exc
 
 
 def _name_of(source: ModelSource, precision: Precision) -> str:

@@ -137,6 +137,13 @@ def set_revision(database: Database, revision: str) -> None:
         db.execute(sa.text("UPDATE alembic_version SET version_num = :revision"), {"revision": revision})
 
 
+def test_a_file_in_place_of_the_folder_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(errors.DatabaseUnavailable, match=f"^{file}/memorybase.db cannot be created: File exists$"):
+        migrate.upgrade(f"sqlite:///{file}/memorybase.db")
+
+
 def test_upgrading_twice_keeps_what_is_stored(database_url: str, database: Database) -> None:
     migrate.upgrade(database_url)
     with database.transaction() as db:

@@ -15,6 +15,7 @@ from harness.clients import client_of
 from harness.rows import each_row
 from harness.world import World
 from memorybase_client import Client, _lines
+from memorybase_client import errors as client_errors
 from typer.testing import CliRunner
 
 from memorybase import cli
@@ -627,6 +628,50 @@ class TestCommands:
         said = CliRunner().invoke(cli.app, ["export", str(file)])
         assert isinstance(said.exception, errors.NotReady)
         assert file.read_text() == "precious"
+        assert file.with_name("all.jsonl.part").read_bytes()
+
+    @each_row(
+        ("where", "lines", "failure", "said"),
+        [
+            ("folder", 1, None, "folder must be a file, not a folder."),
+            ("file/all.jsonl", 1, None, "all.jsonl.part cannot be written: Not a directory."),
+            ("all.jsonl", 1, client_errors.UnexpectedAnswer("Half an answer"), "Half an answer"),
+            ("all.jsonl", 0, client_errors.NotFound("There is no flow"), "There is no flow"),
+            ("all.jsonl", 0, client_errors.StreamBroken("The connection broke"), "The connection broke"),
+        ],
+    )
+    def test_an_export_that_cannot_be_made_leaves_nothing(
+        self,
+        api: Api,
+        connected: Any,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        where: str,
+        lines: int,
+        failure: Exception | None,
+        said: str,
+    ) -> None:
+        connected(api)
+        (tmp_path / "folder").mkdir(exist_ok=True)
+        (tmp_path / "file").touch()
+
+        def failing(*_: Any, **__: Any) -> Iterator[dict[str, Any]]:
+            yield from [{"type": "message", "content": "private"}] * lines
+            if failure is not None:
+                raise failure
+
+        monkeypatch.setattr(Client, "export_lines", failing)
+        found = CliRunner().invoke(cli.app, ["export", str(tmp_path / where)]).exception
+        assert isinstance(found, errors.InvalidRequest | client_errors.MemorybaseError)
+        assert found.message.endswith(said)
+        assert {path.name for path in tmp_path.rglob("*")} == {"folder", "file"}
+
+    def test_an_export_that_is_missing_is_named(self, api: Api, connected: Any, tmp_path: Path) -> None:
+        connected(api)
+        missing = tmp_path / "all.jsonl"
+        found = CliRunner().invoke(cli.app, ["import", "--from", "export", str(missing)]).exception
+        assert isinstance(found, errors.InvalidRequest)
+        assert found.message == f"{missing} cannot be read: No such file or directory."
 
     def test_options_of_other_sources_are_refused(self, api: Api, connected: Any, tmp_path: Path) -> None:
         connected(api)

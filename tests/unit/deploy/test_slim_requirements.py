@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 from memorybase import cli
 from memorybase.core.embedding import exported
 from memorybase.core.embedding.source import DEFAULT_MODEL, ModelSource
-from memorybase.core.errors import ModelUnavailable
+from memorybase.core.errors import InvalidRequest, ModelUnavailable
 from memorybase.core.settings import Settings
 
 ROOT = Path(__file__).parents[3]
@@ -132,3 +132,12 @@ def test_services_of_other_users_can_read_an_export(monkeypatch: pytest.MonkeyPa
     assert [each.name for each in made.parent.iterdir()] == [made.name]
     modes = [stat.S_IMODE(each.stat().st_mode) for each in (*made.parents[:2], made, made / exported.MODEL_FILE)]
     assert modes == [0o755, 0o755, 0o755, 0o644]
+
+
+def test_a_file_in_place_of_the_folder_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    source = ModelSource(DEFAULT_MODEL, tmp_path, "0" * 64, {})
+    for folder in (file, file / "models"):
+        with pytest.raises(InvalidRequest, match=f"^The folder {folder} cannot be written: File exists.$"):
+            exported.export_into(folder, Settings(data_dir=tmp_path), source, "int8")
