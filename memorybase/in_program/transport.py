@@ -94,9 +94,11 @@ class Exchange(httpx.SyncByteStream, httpx.AsyncByteStream):
 
     def get(self, parts: Any) -> list[Message | None]:
         """Wait for them in a thread."""
+        future = self._submitted(parts)
         try:
-            return self._submitted(parts).result(self._seconds)
+            return future.result(self._seconds)
         except BaseException as error:
+            future.cancel()  # or the loop would wait for them until its end
             self.close()
             if (known := self._known(error)) is None:
                 raise

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+from harness.waiting import wait_until
 
 from memorybase import in_program
 from memorybase.in_program import URL
@@ -121,9 +122,15 @@ def test_an_answer_is_read_in_another_event_loop(transport: Transport, applicati
 def test_a_timeout_ends_the_wait_and_the_application_hears_of_it(
     client: httpx.Client, application: Application
 ) -> None:
-    with pytest.raises(httpx.ReadTimeout):
-        client.get("/silent", timeout=0.01)
-    assert application.app.left.wait(60)
+    async def count() -> int:
+        return len(asyncio.all_tasks())
+
+    before = asyncio.run_coroutine_threadsafe(count(), application._loop).result()
+    while not application.app.left.is_set():  # a call that times out before it began is none for the application
+        with pytest.raises(httpx.ReadTimeout):
+            client.post("/silent", content=b"body", timeout=0.01)
+    assert not application._waiting
+    wait_until(lambda: asyncio.run_coroutine_threadsafe(count(), application._loop).result() == before)
 
 
 def test_a_cancelled_call_leaves_and_raises_nothing_else(transport: Transport, application: Application) -> None:
@@ -135,6 +142,7 @@ def test_a_cancelled_call_leaves_and_raises_nothing_else(transport: Transport, a
     with pytest.raises(TimeoutError):
         asyncio.run(cancelled())
     assert application.app.left.wait(60)
+    assert not application._waiting
 
 
 def test_an_answer_that_breaks_off_is_an_error_of_the_connection(client: httpx.Client) -> None:
