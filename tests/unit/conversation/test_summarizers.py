@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -134,6 +136,25 @@ def openai(
         input_tokens=input_tokens,
         transport=httpx.MockTransport(answer),
     )
+
+
+@pytest.mark.parametrize("is_up", [True, False])
+def test_the_connection_of_a_summarizer_ends_with_it(monkeypatch: pytest.MonkeyPatch, *, is_up: bool) -> None:
+    closed: list[httpx.BaseTransport] = []
+
+    def close(transport: httpx.BaseTransport) -> None:  # a built-in method would be no method here
+        closed.append(transport)
+
+    monkeypatch.setattr(httpx.MockTransport, "close", close)
+    summarizer = openai(answering("made") if is_up else lambda _: httpx.Response(503))
+    gc.disable()
+    try:
+        with nullcontext() if is_up else pytest.raises(SummarizerUnavailable):
+            summarizer.summarize(None, TALK)
+        del summarizer
+        assert len(closed) == 1
+    finally:
+        gc.enable()
 
 
 def test_an_endpoint_gets_the_previous_summary_and_new_messages_as_data() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -74,6 +75,7 @@ class ChatEndpoint:
             timeout=timeout_seconds,
             transport=transport,
         )
+        weakref.finalize(self, self._client.close)  # a job makes one and ends; the client is part of a cycle
 
     def complete(
         self, messages: list[dict[str, str]], *, max_tokens: int, schema: dict[str, Any] | None = None
