@@ -12,6 +12,7 @@ import secrets
 import shutil
 import socket
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -32,6 +33,7 @@ from memorybase.core.vector_stores import VECTOR_STORES
 PORTS = range(20_000, 32_000)
 _NEWS = re.compile(r"^INFO:|\[info\b")  # of uvicorn, of ours
 LOG_BYTES = 5_000_000
+LOOK_SECONDS = 0.2  # whoever looks whether a directory is locked has its lock for a moment
 # Settings by which the environment names the services of another stack than the embedded one.
 SERVICE_URLS = frozenset({"database_url", "redis_url", "broker_url", *(store.url for store in VECTOR_STORES.values())})
 # Folders of a restore in the data directory: stack/restore.py.
@@ -105,8 +107,11 @@ class DataDir:
         with self._writing():
             descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            if not file_lock.take(descriptor, wait=False):
-                raise errors.Conflict(self._taken())
+            give_up_at = time.monotonic() + LOOK_SECONDS
+            while not file_lock.take(descriptor, wait=False):
+                if time.monotonic() > give_up_at:
+                    raise errors.Conflict(self._taken())
+                time.sleep(LOOK_SECONDS / 20)
             with self._writing():
                 os.ftruncate(descriptor, 0)
                 os.write(descriptor, str(os.getpid()).encode())

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import os
+import time
 from pathlib import Path
 
 import pytest
 
 import memorybase
-from memorybase.core import errors
+from memorybase.core import errors, file_lock
 from memorybase.core.settings import Settings
 from memorybase.stack.children import _absolute_sqlite, import_path
 from memorybase.stack.redis_server import RedisBinary, configure
@@ -53,6 +55,15 @@ class TestDataDir:
             with pytest.raises(errors.Conflict, match=r"http://127\.0\.0\.1:8000"), DataDir(tmp_path).locked():
                 pytest.fail("both hold the lock")
         assert not data.is_locked()
+
+    def test_a_look_at_the_lock_refuses_no_stack(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        data = DataDir(tmp_path)
+        data.make()
+        looking = os.open(data.lock_file, os.O_RDWR | os.O_CREAT)
+        assert not file_lock.is_taken(looking)
+        monkeypatch.setattr(time, "sleep", lambda _: os.close(looking))
+        with data.locked():
+            assert data.is_locked()
 
     def test_files_of_a_killed_stack_do_not_count_as_a_running_stack(self, tmp_path: Path) -> None:
         data = DataDir(tmp_path)
