@@ -25,6 +25,7 @@ from memorybase.core.errors import MemorybaseError
 from memorybase.core.operations.sweeper import steps_of
 from memorybase.core.settings import ENVIRONMENT_PREFIX, Settings, embedded
 from memorybase.core.vectors import chroma
+from memorybase.stack.state import SERVICE_URLS
 from worker.queue import QUEUE
 from worker.tasks import app as celery_app
 
@@ -212,6 +213,11 @@ def test_each_command_is_documented_with_its_options(subtests: pytest.Subtests) 
 
 
 # Tasks and keys
+
+
+def test_what_makes_doctor_check_services_elsewhere_is_documented() -> None:
+    named = re.findall(r"`MEMORYBASE_(\w+)`", sections(REFERENCE / "cli.md")["memorybase doctor"])
+    assert {name.lower() for name in named} == SERVICE_URLS
 
 
 def test_each_celery_task_and_its_queue_are_documented() -> None:

@@ -4,13 +4,14 @@
     registry       the embedder for a model, by the settings. Callers use `Embedders.get`
     source         finds and checks a model's files, by name or path
     prompts        the model's prompts for queries and passages
-    export         exports the files to ONNX once, in a child process, because torch takes seconds and 500 MB to load
+    export         exports the files to ONNX once, in a child process, whose memory is then free again: those of
+                   BERT models without torch (bert), others with it (torch_export)
     exported       the exported models in Settings.model_cache_dir
     quantize       the int8 form of an export, which is the default; built in the same process
     onnx           the adapter for both forms: ONNX Runtime, no torch
     reference      the adapter for sentence-transformers itself
     endpoint       the adapter for models behind an OpenAI-compatible endpoint, with endpoint_client (requests and
-                   retries), circuit, usage (what was asked for) and fingerprint (is it still the same model)
+                   retries), usage (what was asked for) and fingerprint (is it still the same model)
     tokens, counting  tokenizing; counting tokens without a model
     token_vectors  packed vectors of tokens, from the same forward pass
     chunking       splits long texts into chunks that the model reads fully
