@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -153,6 +154,8 @@ def _person() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # OSError from Python 3.13 on
+        if sys.platform == "win32":  # where users have no number
+            return ""
         return str(os.getuid())
 
 

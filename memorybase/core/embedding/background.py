@@ -54,7 +54,9 @@ class BackgroundEmbedder:
 
 def niceness() -> int:
     """The calling thread's priority."""
-    return os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) if sys.platform == "linux" else 0
+    if sys.platform != "linux":
+        return 0
+    return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
 
 
 def _lower_priority() -> None:
