@@ -35,7 +35,7 @@ from memorybase.core.vectors.shared import StoreElsewhere
 from memorybase.core.vectors.store import CHECK_COLLECTION, VectorStore
 from memorybase.stack.state import DataDir
 
-pytestmark = pytest.mark.slow  # processes are started and stopped
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]  # processes are started and stopped
 
 PATIENCE = 180.0
 MESSAGES = 60
