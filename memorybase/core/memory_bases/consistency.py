@@ -108,7 +108,7 @@ def check_mismatch(services: Services, user_id: UUID, base_id: UUID) -> Mismatch
 def compare(services: Services, base: MemoryBase, ref: CollectionRef) -> Differences:
     """Compare the serving generation by chunk id, and its newest chunks by text; store whether it differs.
 
-    In pages: it holds a number for each session, not the ids. Raises VectorStoreUnavailable.
+    In pages: it holds the chunks of some sessions at a time. Raises VectorStoreUnavailable.
     """
     missing: int | None
     try:

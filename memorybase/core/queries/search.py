@@ -10,7 +10,8 @@ a condition that an index answers, or an index by name, if its order or its own 
     serving_targets     memory_bases(id) or memory_bases(flow_id); generations(memory_base_id, generation); flows(id)
     flows_of_bases      memory_bases(id) or memory_bases(user_id); flows(id)
     sessions_of         sessions(flow_id, session_id) or sessions(flow_id, end_user_id)
-    held_in_sessions    messages(session_uuid); ledger(memory_base_id, generation, message_id)
+    held_in_sessions    session_progress(memory_base_id, session_uuid, generation); messages(session_uuid);
+                        ledger(memory_base_id, generation, message_id)
     pinned_positions    ix_messages_pinned or messages(session_uuid);
                         sessions(id) or sessions(flow_id, session_id) or sessions(flow_id, end_user_id)
     fetch_features      messages(id); sessions(id); ledger(memory_base_id, generation, message_id)
@@ -98,6 +99,7 @@ class Target(NamedTuple):
     collection_id: UUID
     search_weights: str | None  # JSON, because a target must be hashable; None: the default weights
     time_zone: str  # of the flow
+    chunks_stored: int  # at the last comparison
 
     @property
     def collection(self) -> CollectionRef:
@@ -123,7 +125,7 @@ def serving_targets(
 
 
 @lru_cache
-def _targets(*, of_flow: bool) -> sa.Select[UUID, UUID, int, Capture, str, str, str | None, str, UUID, str, str]:
+def _targets(*, of_flow: bool) -> sa.Select[UUID, UUID, int, Capture, str, str, str | None, str, UUID, str, str, int]:
     return (
         sa.select(
             MemoryBase.id,
@@ -137,6 +139,7 @@ def _targets(*, of_flow: bool) -> sa.Select[UUID, UUID, int, Capture, str, str, 
             Generation.collection_id,
             sa.cast(MemoryBase.search_weights, sa.Text),
             Flow.time_zone,
+            sa.func.coalesce(MemoryBase.chunks_stored, 0),
         )
         .join(
             Generation,
@@ -206,10 +209,16 @@ def held_in_sessions(
     sessions = sessions_of(db, target.flow_id, session_id=session_id, end_user_id=end_user_id, at_most=at_most)
     if sessions is None:
         return None
-    # Their entries afterwards: in one statement PostgreSQL might read the whole ledger for the few of a session.
-    of_sessions = sa.select(Message.id).where(
-        Message.session_uuid.in_([row.id for row in sessions]), counted(target.capture)
+    rows = [row.id for row in sessions]
+    chunks = sa.select(sa.func.sum(SessionProgress.total_chunks)).where(
+        SessionProgress.memory_base_id == target.memory_base_id,
+        SessionProgress.generation == target.generation,
+        SessionProgress.session_uuid.in_(rows),
     )
+    if (connection(db).scalar(chunks) or 0) > at_most:
+        return None
+    # Their entries afterwards: in one statement PostgreSQL might read the whole ledger for the few of a session.
+    of_sessions = sa.select(Message.id).where(Message.session_uuid.in_(rows), counted(target.capture))
     ids = list(connection(db).scalars(of_sessions.limit(at_most + 1)))
     return _held_of(db, target, ids) if len(ids) <= at_most else None
 

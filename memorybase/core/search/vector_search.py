@@ -45,8 +45,9 @@ FIRST_FETCH = 32
 CHUNKS_PER_MESSAGE = 4  # an assistant's answer has about four
 FETCH_GROWTH = 5
 FETCH_ROUNDS = 3
-# A session or end user with at most this many chunks is searched among them: the cost does not grow with the store.
-COMPARED_CHUNKS = 1_000
+# A session or end user with at most this many chunks is searched among them: the cost does not grow with the store. In
+# a large one up to so many times as many, at this share of its chunks: there a filter costs more than their ids.
+COMPARED_CHUNKS, COMPARED_IN_LARGE, COMPARED_SHARE = 1_000, 4, 0.02
 # If an index finds the chunks of a session, sessions are the filter, up to this many of an end user.
 SESSIONS_SELECTED = 500
 VERIFY_BATCH = 96  # messages, nearest first, until there are enough
@@ -131,8 +132,10 @@ def _plan(db: OrmSession, services: Services, target: Target, request: SearchReq
                 of_sessions = {"session_id": {"$in": list(sessions)}}
                 return Plan(target, None, tuple((of_sessions, limit) for limit in limits if sessions))
         else:
-            held = search_queries.held_in_sessions(db, target, **scope, at_most=COMPARED_CHUNKS)
-            if held is not None and sum(each.chunks for each in held.values()) <= COMPARED_CHUNKS:
+            share = min(int(target.chunks_stored * COMPARED_SHARE), COMPARED_IN_LARGE * COMPARED_CHUNKS)
+            at_most = max(COMPARED_CHUNKS, share)
+            held = search_queries.held_in_sessions(db, target, **scope, at_most=at_most)
+            if held is not None and sum(each.chunks for each in held.values()) <= at_most:
                 base_id = target.memory_base_id
                 chunks = [
                     id_ for message_id, each in held.items() for id_ in chunk_ids.chunk_ids(base_id, message_id, *each)

@@ -26,7 +26,7 @@ from memorybase.core import errors
 from memorybase.core.embedding import Embedders
 from memorybase.core.embedding.source import DEFAULT_MODEL
 from memorybase.core.memory_bases import deletion, regenerate
-from memorybase.core.models import Capture, LedgerEntry
+from memorybase.core.models import Capture, LedgerEntry, MemoryBase
 from memorybase.core.search import search as message_search
 from memorybase.core.search.bands import MIN_SCORE
 from memorybase.core.search.request import MAX_SNIPPET_CHARS, SearchRequest
@@ -329,6 +329,25 @@ def test_a_large_session_is_found(world: Corpus, flow_id: UUID, base_id: UUID, m
     world.ingest(base_id, "other")
 
     assert set(ids(world.search("zebra number 50", memory_base_id=base_id, session_id="other"))) == set(wanted)
+
+
+def test_in_a_large_memory_base_more_chunks_are_compared_than_a_filter_is_worth(
+    world: Corpus, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorybase.core.search.vector_search.COMPARED_CHUNKS", 2)
+    wanted = world.say(flow_id, *(f"zebra {number}" for number in range(8)))
+    world.ingest(base_id)
+    find = partial(world.search, "zebra number 5", memory_base_id=base_id, session_id="s")
+
+    assert set(ids(find())) == set(wanted)
+    asked = world.vectors.calls["query"]
+    world.product.execute(sa.update(MemoryBase).values(chunks_stored=400))
+    assert set(ids(find())) == set(wanted)
+    assert world.vectors.calls["query"] == asked > 0
+    world.say(flow_id, "one more than that")
+    world.ingest(base_id)
+    assert set(wanted) < set(ids(find()))
+    assert world.vectors.calls["query"] > asked
 
 
 # SQL decides.
