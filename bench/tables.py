@@ -218,16 +218,6 @@ FORM_ROWS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 }
 
 
-def searches() -> str:
-    sizes = run("searches").report["search"]
-    head = ["hybrid search over HTTP, SQLite, a fifth of the messages long", *(_size(name) for name in sizes)]
-    return _table(head, [("p50", *(f"{figures['p50_ms']:.0f} ms" for figures in sizes.values()))])
-
-
-def _size(section: str) -> str:
-    return f"{int(section.partition('_')[0]):,} messages"
-
-
 def _section(name: str, path: str) -> Mapping[str, Any]:
     found: Mapping[str, Any] = run(name).report
     for part in path.split("."):
@@ -488,7 +478,6 @@ MADE: Mapping[str, Callable[[], str]] = {
     "speed.search": waited("search.20000_messages"),
     "speed.tens": lambda: f"{run('speed').report['tens']['messages_per_second']:.0f}",
     "speed.waits": waits,
-    "speed.searches": searches,
     "faults": faults,
     "faults.acknowledged": of_all_faults("acknowledged"),
     "faults.count": of_all_faults("faults_total"),

@@ -145,7 +145,5 @@ def test_figures_of_speed_become_tables(tmp_path: Path, monkeypatch: pytest.Monk
     searchable = {name: {"from_answer": waited} for name in ("paced", "20_messages_per_second")}
     found = {"bulk": reached, "tens": reached, "capture": waited, "postgresql": waited, "searchable": searchable}
     Run(found).write(tmp_path / "speed")
-    Run({"search": {"1000_messages": waited, "20000_messages": waited}}).write(tmp_path / "searches")
     assert "| in bulk | 474 | 421 | 513 | 99 | 47 |" in tables.throughput()
     assert "| the same on PostgreSQL | 13 ms | 34 ms |" in tables.waits()
-    assert "| 1,000 messages | 20,000 messages |" in tables.searches()
