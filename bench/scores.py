@@ -205,7 +205,8 @@ class Asking:
         self.asked.append(Asked(store.corpus, store.label, kind, store.conversation, scored, shown))
         line = {"corpus": store.corpus, "conversation": store.conversation, "store": store.label, "category": kind}
         line |= runs.asked(text, ours=kind in {SMALL_TALK, UNKNOWN_WORD}) | {"evidence": sorted(answers)}
-        self._kept.add(**line, **runs.found(*zip(*scored.results, strict=True)) if scored.results else runs.found([]))
+        ids_found, scores = [id_ for id_, _ in scored.results], [score for _, score in scored.results]
+        self._kept.add(**line, **runs.found(ids_found, scores))
 
     def ask_what_is_unknown(self, store: Store, conversation: Conversation, times: int = 1) -> None:
         """Requests that this store, a part of the conversation, does not answer."""

@@ -111,7 +111,10 @@ class OnnxEmbedder:
 
     def _pool(self) -> ThreadPoolExecutor:
         """The threads for callers of this thread's priority, which they inherit from the first of them."""
-        return self._pools.setdefault(niceness(), ThreadPoolExecutor(self._threads, thread_name_prefix="onnx"))
+        priority = niceness()
+        if priority not in self._pools:
+            self._pools.setdefault(priority, ThreadPoolExecutor(self._threads, thread_name_prefix="onnx"))
+        return self._pools[priority]
 
     def _embed(
         self, ids: Sequence[Sequence[int]], kept: Mapping[int, NDArray[np.intp]] | None = None

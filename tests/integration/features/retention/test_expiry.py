@@ -348,9 +348,9 @@ class TestPasses:
                 execute(world, session_id, uuid4(), "new")
             else:
                 world.say(session_id, "new")
-                begun = world.messages(session_id)[0].captured_at
+                first = world.messages(session_id)[0].captured_at
                 row = sa.update(Session).where(Session.session_id == session_id)
-                world.execute(row.values(last_captured_at=begun))
+                world.execute(row.values(last_captured_at=first))
         days.pass_days(2)
         sweep_all(world)
         assert [message.content for message in world.messages()] == ([] if later == "of a node" else ["new"] * 4)
